@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * packet.h - struct packet: what one stage hands to the next.
+ *
+ * read.h fills the first part, service.h the second, flow.h and choose.h the third. No pointer into the frame
+ * survives a stage: adjust_head would make it stale.
+ */
+#ifndef XLB_PACKET_H
+#define XLB_PACKET_H
+
+#include "lib/eth.h"
+#include "lib/l4.h"
+#include "xlb_shared.h"
+
+enum packet_kind {
+	PACKET_WHOLE,    /* TCP or UDP with its ports */
+	PACKET_FIRST,    /* a first fragment: ports there, others follow */
+	PACKET_FOLLOWER, /* a later fragment: no ports */
+	PACKET_ERROR,    /* ICMP error: `to` and client come from the packet inside, turned round */
+};
+
+struct packet {
+	/* what the frame says */
+	struct xlb_service_key to; /* where it is addressed to */
+	__be16 client_port;
+	__u8 kind; /* enum packet_kind */
+	__u8 tcp_flags;
+	struct xlb_addr client;
+	struct frame_tags tags;
+	__u8 ttl;
+	__u8 source_route; /* an IP option asks for a way of its own */
+	__be32 fragment_id;
+	__u32 length; /* of the IP packet */
+	__u32 l3;     /* offset of the IP header in the frame */
+	/* which virtual server: 0 is none */
+	__u16 service;
+	__u16 service_flags;
+	__u8 scheduler;
+	__u8 pad[3];
+	/* which real server: 0 is none yet */
+	__u32 real;
+	__u32 exit; /* where to, when not back by the same interface */
+};
+
+#define PACKET_IS_TCP(p) ((p)->to.protocol == IPPROTO_TCP)
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * service.h - which virtual server is the packet for, and is it ours to forward?
+ *
+ * What is not for a virtual server leaves after one cache line. Only then is the frame's MAC looked at: switches
+ * flood, and two directors must not both forward one frame.
+ */
+#ifndef XLB_STAGE_SERVICE_H
+#define XLB_STAGE_SERVICE_H
+
+#include "lib/eth.h"
+#include "maps.h"
+#include "packet.h"
+
+/* 20 bytes in five words; the pad is zero on both sides. */
+static __always_inline bool service_key_same(const struct xlb_service_key *a,
+                                             const struct xlb_service_key *b)
+{
+	const __u32 *x = (const __u32 *)a, *y = (const __u32 *)b;
+
+	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]) | (x[4] ^ y[4]));
+}
+
+static __always_inline void service_take(struct packet *packet, const struct xlb_service *service)
+{
+	packet->service = service->id;
+	packet->service_flags = service->flags;
+	packet->scheduler = service->scheduler;
+}
+
+static __always_inline void service_lookup(const struct xlb_control *state, struct packet *packet)
+{
+	__u32 line = xlb_service_line_of(&packet->to);
+	struct xlb_service_line *slots;
+
+	line += (state->half & 1) * XLB_SERVICE_LINES;
+	slots = bpf_map_lookup_elem(&services, &line);
+	if (!slots)
+		return;
+	if (service_key_same(&slots->slot[0].key, &packet->to))
+		service_take(packet, &slots->slot[0]);
+	else if (service_key_same(&slots->slot[1].key, &packet->to))
+		service_take(packet, &slots->slot[1]);
+	else if (state->flags & XLB_CONTROL_OVERFLOW) {
+		struct xlb_service *service = bpf_map_lookup_elem(&service_overflow, &packet->to);
+
+		if (service)
+			service_take(packet, service);
+	}
+}
+
+/* Was the frame sent to a MAC of this interface, in a VLAN that this host has? */
+static __always_inline bool service_frame_is_ours(struct xdp_md *ctx, const struct packet *packet)
+{
+	__u32 slot =
+		xlb_interface_slot(ctx->ingress_ifindex, packet->tags.vid[0], packet->tags.vid[1]);
+	struct xlb_interface *interface = bpf_map_lookup_elem(&interfaces, &slot);
+	struct ethhdr *eth = (void *)(long)ctx->data;
+	__u64 mac;
+
+	if ((void *)(eth + 1) > (void *)(long)ctx->data_end || !interface)
+		return false;
+	if (interface->ifindex != ctx->ingress_ifindex ||
+	    interface->vid[0] != packet->tags.vid[0] || interface->vid[1] != packet->tags.vid[1])
+		return false;
+	mac = eth_mac_word(eth->h_dest);
+	for (int i = 0; i < XLB_INTERFACE_MACS; i++)
+		if (interface->mac[i] == mac)
+			return true;
+	return false;
+}
+
+static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict service_find(
+	struct xdp_md *ctx, const struct xlb_control *state, struct packet *packet)
+{
+	service_lookup(state, packet);
+	if (!packet->service)
+		return XLB_NOT_OURS;
+	if (packet->service_flags & XLB_SERVICE_STANDBY)
+		return XLB_STANDBY;
+	if (!service_frame_is_ours(ctx, packet))
+		return XLB_OTHER_MAC;
+	if (packet->source_route)
+		return XLB_DROP_SOURCE_ROUTE;
+	return XLB_CONTINUE;
+}
+
+#endif
