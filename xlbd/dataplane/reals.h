@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * reals.h - the entries of real servers: written so that no packet ever uses half of one.
+ */
+#ifndef XLBD_DATAPLANE_REALS_H
+#define XLBD_DATAPLANE_REALS_H
+
+#include "xlbd/cleanup.h"
+#include "xlbd/dataplane/interfaces.h"
+#include "xlbd/dataplane/loader.h"
+#include "xlbd/neighbours.h"
+
+struct reals; /* opaque: the mapped array */
+
+/* Borrows both. */
+int reals_open(struct dataplane *dataplane, struct interfaces *interfaces, struct reals **ret);
+struct reals *reals_close(struct reals *reals); /* NULL is fine; returns NULL */
+DEFINE_CLEANUP(struct reals, reals_close)
+
+const struct xlb_real *reals_get(const struct reals *reals, uint16_t id);
+/* The link-layer part and XLB_REAL_RESOLVED of `real` from a next hop; NULL or not resolved: not to be sent to. */
+void reals_set_hop(struct reals *reals, struct xlb_real *real, const struct next_hop *hop);
+/*
+ * The entry becomes `wanted`. May wait for running packets, when more of a used entry changes than one store can;
+ * reals_withdraw() before, for many of them, makes one wait of it.
+ */
+int reals_write(struct reals *reals, uint16_t id, const struct xlb_real *wanted);
+/* Takes the entry out of use if writing `wanted` would have to wait; true: it was, wait before writing. */
+bool reals_withdraw(struct reals *reals, uint16_t id, const struct xlb_real *wanted);
+void reals_mark_gone(struct reals *reals, uint16_t id);
+/* An entry that no packet can reach any more. */
+void reals_clear(struct reals *reals, uint16_t id);
+
+#endif
