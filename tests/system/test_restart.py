@@ -91,7 +91,7 @@ def test_it_starts_on_a_director_where_keepalived_has_run_for_long(site):
     text = director.keepalived.text()
     here.reals[1].die()
     wait_for("keepalived goes on checking", lambda: len(director.keepalived.text()) > len(text))
-    assert "10.99.0.12" not in director.ipvsadm("-Ln")
+    wait_for("keepalived takes the dead one out", lambda: "10.99.0.12" not in director.ipvsadm("-Ln"))
     director.start_xlbd()
     director.wait_served(here.reals[:1])
 

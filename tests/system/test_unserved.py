@@ -21,7 +21,8 @@ def test_the_default_scheduler_wlc_is_refused_with_enoent_and_shown_with_the_rea
     assert director.ctl_status("status") == 2 and director.ctl_status("vip") == 2
     assert "wlc" in director.ctl("vip") and any("nobody forwards it" in problem for problem in director.problems())
     # keepalived hears what IPVS says when it lacks the module
-    assert "IP_VS_SO_SET_ADD(1154) error: Scheduler or persistence engine not found(2)" in director.keepalived.text()
+    refused = "IP_VS_SO_SET_ADD(1154) error: Scheduler or persistence engine not found(2)"
+    wait_for("keepalived heard why", lambda: refused in director.keepalived.text())
     with pytest.raises(Failed, match="Scheduler or persistence engine not found"):
         director.ipvsadm("-A", "-t", f"{VIP}:81", "-s", "wlc")
     assert "TCP" not in director.ipvsadm("-Ln").replace("TCP  LocalAddress", "")
