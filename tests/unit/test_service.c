@@ -372,6 +372,15 @@ static void freeing_nothing_is_fine(void **state)
 
 #define with_set(test) cmocka_unit_test_setup_teardown(test, new_set, free_set)
 
+static void nobody_has_firewall_mark_0(void **state)
+{
+	struct service_set *set = service_set_new();
+
+	(void)state;
+	assert_null(service_set_find_fwmark(set, AF_INET, 0));
+	service_set_free(set);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +389,7 @@ int main(void)
 		with_set(a_firewall_mark_is_found_by_family_and_number),
 		with_set(too_many_real_servers_are_refused),
 		with_set(strings_of_any_length_live_in_the_set),
+		cmocka_unit_test(nobody_has_firewall_mark_0),
 		cmocka_unit_test(every_field_that_matters_makes_a_difference),
 		cmocka_unit_test(origins_and_counters_make_no_difference),
 		with_set(sets_are_equal_in_any_order),

@@ -168,9 +168,12 @@ struct service *service_set_find(const struct service_set *set, const struct xlb
 
 struct service *service_set_find_fwmark(const struct service_set *set, int family, uint32_t fwmark)
 {
-	struct index_key index = index_key(NULL, family, fwmark);
+	struct index_key index;
 
-	return fwmark ? find(set, &index) : NULL;
+	if (!fwmark) /* such a service has a key, and no key was given */
+		return NULL;
+	index = index_key(NULL, family, fwmark);
+	return find(set, &index);
 }
 
 const char *service_set_string(struct service_set *set, const char *text)
