@@ -487,7 +487,7 @@ static void zero_begins_anew_and_counts_on(void **state)
 
 /* ---- two callers at once ------------------------------------------------------------------------ */
 
-#define ROUNDS 20000
+#define ROUNDS 300000
 
 /* Adds and deletes the same few services and real servers as its twin, in another order. */
 static int hammer(void *context)
