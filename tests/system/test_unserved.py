@@ -26,9 +26,12 @@ def test_the_default_scheduler_wlc_is_refused_with_enoent_and_shown_with_the_rea
     with pytest.raises(Failed, match="Scheduler or persistence engine not found"):
         director.ipvsadm("-A", "-t", f"{VIP}:81", "-s", "wlc")
     assert "TCP" not in director.ipvsadm("-Ln").replace("TCP  LocalAddress", "")
-    # the operator follows the advice; a reload would only edit the service, which IPVS (and we) never had
+    # the operator follows the advice; a reload only edits the service, which IPVS (and we) never had
+    director.reload_keepalived(here.text(scheduler="wrr"))
+    wait_for("keepalived tried", lambda: "IP_VS_SO_SET_EDIT(1155) error: No such service" in director.keepalived.text())
+    assert director.ctl_status("reload") == 0
+    assert director.side() == "unserved" and "restarted" in director.vip()["reason"]
     director.keepalived.stop()
-    director.keepalived_conf.write_text(here.text(scheduler="wrr"))
     director.start_keepalived()
     director.wait_served(here.reals)
     assert here.client.call(client.many_gets, 10, VIP) == {"r1": 5, "r2": 5}

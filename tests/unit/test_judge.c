@@ -365,7 +365,7 @@ static void declared_but_not_in_force_is_a_reason(void **state)
 	trial.world.kernel_ipvs = false;
 	expect(&trial, SIDE_UNSERVED,
 	       "keepalived declares it but the IPVS table does not have it: is keepalived "
-	       "running?");
+	       "running? After a refusal it must be restarted: a reload only edits the service");
 	strcpy(trial.declared.scheduler, "wlc");
 	expect(&trial, SIDE_UNSERVED,
 	       "scheduler 'wlc' is not offered in XDP yet; 'mh', 'sh', 'dh', 'rr' and 'wrr' are");

@@ -374,7 +374,8 @@ static const struct rule {
          "IPv6 needs IPVS in the kernel: the interface by which xlbd stands in for it carries "
          "IPv4 only"},
 	{is_not_in_force,
-         "keepalived declares it but the IPVS table does not have it: is keepalived running?"},
+         "keepalived declares it but the IPVS table does not have it: is keepalived running? "
+         "After a refusal it must be restarted: a reload only edits the service"},
 	{has_no_configuration,
          "keepalived.conf could not be read, so nothing declares it; 'services: all' "
          "in xlbd.yaml takes all that IPVS has"},
