@@ -29,6 +29,7 @@ struct packet {
 	struct frame_tags tags;
 	__u8 ttl;
 	__u8 source_route; /* an IP option asks for a way of its own */
+	__u8 ipv6;
 	__be32 fragment_id;
 	__u32 length; /* of the IP packet */
 	__u32 l3;     /* offset of the IP header in the frame */

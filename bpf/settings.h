@@ -20,5 +20,6 @@ const volatile __u32 wide_bits = 4, wide_stash_bits = 0;
 /* While a table grows: the one that it grows out of. 0: there is none. */
 const volatile __u32 narrow_old_bits = 0, narrow_old_stash_bits = 0;
 const volatile __u32 wide_old_bits = 0, wide_old_stash_bits = 0;
+#define TABLE_GROWS (narrow_old_bits || wide_old_bits)
 
 #endif

@@ -303,8 +303,8 @@ TABLE_FUNCTION int table_read(const int words, const volatile __u64 *slot, const
 TABLE_FUNCTION bool table_find(const int words, volatile __u64 *bucket, const __u64 *key,
                                volatile __u64 **ret_word, __u64 *ret_state)
 {
-	TABLE_UNROLL
-	for (int way = 0; way < TABLE_WAYS; way++) {
+	TABLE_NO_UNROLL
+	for (__u64 way = 0; way < TABLE_WAYS; way++) {
 		volatile __u64 *slot = bucket + way * (words + 1);
 		__u64 state = 0;
 

@@ -31,18 +31,16 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict pack
 	struct xdp_md *ctx, const struct xlb_control *state, struct packet *packet)
 {
 	struct connection hit = {};
-	struct flow_key key = {};
 	__u64 now = bpf_jiffies64() >> tick_shift;
 	enum xlb_verdict verdict;
 
 	verdict = service_find(ctx, state, packet);
 	if (verdict != XLB_CONTINUE)
 		return verdict;
-	flow_key_make(packet, &key);
-	verdict = flow_find(state, packet, &key, now & (TABLE_TICKS - 1), &hit);
+	verdict = flow_find(state, packet, now & (TABLE_TICKS - 1), &hit);
 	if (verdict == XLB_CONTINUE && !packet->real)
 		verdict = hit.word ? connection_reopen(state, packet, now, &hit)
-		                   : connection_begin(state, packet, &key, now);
+		                   : connection_begin(state, packet, now);
 	if (verdict == XLB_CONTINUE && packet->kind == PACKET_FIRST)
 		verdict = fragment_remember(packet);
 	return verdict;

@@ -12,7 +12,7 @@
 
 #include <linux/types.h>
 
-#define XLB_LAYOUT 1
+#define XLB_LAYOUT 2
 
 /* ---- limits ----------------------------------------------------------------------------------- */
 
@@ -41,11 +41,25 @@ struct xlb_addr {
 /* What names a virtual server on the wire. Zeroed before use: it is compared whole. */
 struct xlb_service_key {
 	struct xlb_addr addr;
-	__be16 port;   /* 0: any port that no other service of the address has */
-	__u8 protocol; /* IPPROTO_TCP or IPPROTO_UDP */
-	__u8 pad;
+	union {
+		struct {
+			__be16 port;   /* 0: any port that no other service of the address has */
+			__u8 protocol; /* IPPROTO_TCP or IPPROTO_UDP */
+			__u8 pad;
+		};
+		__u32 tail; /* the three at once: a load of what narrower stores left must wait for them */
+	};
 };
 _Static_assert(sizeof(struct xlb_service_key) == 20, "compared by words");
+
+static inline __attribute__((always_inline)) __u32 xlb_service_key_tail(__be16 port, __u8 protocol)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	return port | (__u32)protocol << 16;
+#else
+	return (__u32)port << 16 | (__u32)protocol << 8;
+#endif
+}
 
 enum xlb_scheduler {
 	XLB_SCHED_NONE,
@@ -88,7 +102,7 @@ static inline __attribute__((always_inline)) __u32 xlb_service_line_of(
 {
 	__u32 x = key->addr.word[0] ^ key->addr.word[1] ^ key->addr.word[2] ^ key->addr.word[3];
 
-	x ^= ((__u32)key->port << 16 | key->protocol) * 0x85ebca6bu;
+	x ^= key->tail * 0x85ebca6bu;
 	x *= 0x9e3779b1u;
 	return x >> 20 & (XLB_SERVICE_LINES - 1);
 }

@@ -61,10 +61,10 @@ static __always_inline enum ipv4_options ipv4_options_look(const __u8 options[IP
 
 static __always_inline void ipv4_decrement_ttl(struct iphdr *ip)
 {
-	__be16 *word = (__be16 *)&ip->ttl, was = *word; /* TTL and protocol share a word */
+	__be16 one = xlb_htons(0x0100); /* TTL and protocol share a word */
 
 	ip->ttl--;
-	ip->check = csum_replace(ip->check, was, *word);
+	ip->check = csum_replace(ip->check, one, 0);
 }
 
 #endif

@@ -40,15 +40,21 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict choo
 
 /* Puts the connection into the table; who comes second with the same key gets the first one's real server. */
 static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict flow_claim(
-	const struct xlb_control *state, struct packet *packet, const struct flow_key *key,
-	__u32 now)
+	const struct xlb_control *state, struct packet *packet, __u32 now)
 {
 	__u32 phase = PACKET_IS_TCP(packet) ? tcp_next_phase(XLB_PHASE_FREE, packet->tcp_flags)
 	                                    : XLB_PHASE_DATAGRAM;
 	__u64 fresh = TABLE_STATE(phase, now, 0, packet->real), found = 0;
-	int result = key->wide ? connection_insert_wide(&key->wide_key, state, fresh, now, &found)
-	                       : connection_insert_narrow(key->narrow, state, fresh, now, &found);
+	int result;
 
+	if (packet->ipv6) {
+		struct wide_key key = flow_key_wide(packet);
+
+		result = connection_insert_wide(&key, state, fresh, now, &found);
+	} else {
+		result = connection_insert_narrow(flow_key_narrow(packet), state, fresh, now,
+		                                  &found);
+	}
 	if (result == TABLE_REFUSED)
 		return XLB_TABLE_FULL;
 	if (result == TABLE_BUSY)
@@ -92,19 +98,18 @@ static __always_inline void begin_count(struct packet *packet, __u32 chosen,
 }
 
 /* Allowed, chosen, in the table. Global: what it needs of the stack is not everybody's. */
-__noinline int connection_begin(const struct xlb_control *state, struct packet *packet,
-                                const struct flow_key *key, __u64 now)
+__noinline int connection_begin(const struct xlb_control *state, struct packet *packet, __u64 now)
 {
 	enum xlb_verdict verdict;
 	__u32 chosen;
 
-	if (!state || !packet || !key)
+	if (!state || !packet)
 		return XLB_DROP_BUSY;
 	verdict = choose_allowed(state, packet, now);
 	if (verdict != XLB_CONTINUE)
 		return verdict;
 	packet->real = chosen = real_choose(packet);
-	verdict = chosen ? flow_claim(state, packet, key, now & (TABLE_TICKS - 1)) : XLB_NO_REAL;
+	verdict = chosen ? flow_claim(state, packet, now & (TABLE_TICKS - 1)) : XLB_NO_REAL;
 	begin_count(packet, chosen, verdict);
 	return verdict;
 }

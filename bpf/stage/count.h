@@ -8,33 +8,28 @@
 #include "maps.h"
 #include "packet.h"
 
+#define XLB_ACTION_TX       XDP_TX
+#define XLB_ACTION_REDIRECT XDP_REDIRECT
+#define XLB_ACTION_PASS     XDP_PASS
+#define XLB_ACTION_DROP     XDP_DROP
+static const __u8 verdict_action[XLB_VERDICT_COUNT] = {
+#define V(number, name, action, word, sentence) [XLB_##name] = XLB_ACTION_##action,
+	XLB_VERDICTS(V)
+#undef V
+};
+
 static __always_inline int verdict_count(const struct packet *packet, enum xlb_verdict verdict)
 {
 	__u32 number = verdict;
 	struct xlb_verdict_counters *counters = bpf_map_lookup_elem(&verdict_counters, &number);
 
-	if (counters) {
-		counters->packets++;
-		counters->bytes += packet->length;
-	}
-	/* the common cases by hand, the rest from the list */
-	if (verdict == XLB_SENT)
-		return XDP_TX;
+	if (!counters || number >= XLB_VERDICT_COUNT) /* the second for the verifier alone */
+		return XDP_PASS;
+	counters->packets++;
+	counters->bytes += packet->length;
 	if (verdict == XLB_REDIRECTED)
 		return (int)bpf_redirect_map(&exits, packet->exit, XDP_DROP);
-	switch (verdict) {
-#define XLB_ACTION_TX       XDP_TX
-#define XLB_ACTION_REDIRECT XDP_DROP /* cannot get here */
-#define XLB_ACTION_PASS     XDP_PASS
-#define XLB_ACTION_DROP     XDP_DROP
-#define V(number_, name, action, word, sentence) \
-	case XLB_##name:                         \
-		return XLB_ACTION_##action;
-		XLB_VERDICTS(V)
-#undef V
-	default:
-		return XDP_PASS;
-	}
+	return verdict_action[number];
 }
 
 #endif

@@ -10,40 +10,34 @@
 #define XLB_STAGE_FLOW_H
 
 #include "connections.h"
-#include "lib/addr.h"
 #include "lib/tcp_state.h"
 #include "maps.h"
 #include "packet.h"
 
-/* The connection's key in the table of its family; one is used, the other stays zero. */
-struct flow_key {
-	__u64 wide; /* a whole word: global functions see this as plain memory */
-	__u64 narrow;
-	struct wide_key wide_key;
-};
-
-static __always_inline void flow_key_make(const struct packet *packet, struct flow_key *key)
+static __always_inline __u64 flow_key_narrow(const struct packet *packet)
 {
-	key->wide = !addr_is_mapped(&packet->to.addr);
-	if (key->wide)
-		key->wide_key =
-			table_wide_key(&packet->client, packet->client_port, packet->service, 0);
-	else
-		key->narrow = table_narrow_key(packet->client.word[3], packet->client_port,
-		                               packet->service);
+	return table_narrow_key(packet->client.word[3], packet->client_port, packet->service);
 }
 
-static __always_inline bool flow_lookup(const struct flow_key *key, __u64 seed,
+static __always_inline struct wide_key flow_key_wide(const struct packet *packet)
+{
+	return table_wide_key(&packet->client, packet->client_port, packet->service, 0);
+}
+
+static __always_inline bool flow_lookup(const struct packet *packet, __u64 seed,
                                         struct connection *hit)
 {
-	return key->wide ? connection_find_wide(&key->wide_key, seed, hit)
-	                 : connection_find_narrow(key->narrow, seed, hit);
+	struct wide_key wide;
+
+	if (!packet->ipv6)
+		return connection_find_narrow(flow_key_narrow(packet), seed, hit);
+	wide = flow_key_wide(packet);
+	return connection_find_wide(&wide, seed, hit);
 }
 
 static __always_inline bool flow_expired(const struct xlb_control *state, __u64 word, __u32 now)
 {
-	return TABLE_OLDER(word, now) &&
-	       TABLE_AGE(word, now) > state->timeout[TABLE_PHASE(word) & (XLB_PHASES - 1)];
+	return TABLE_EXPIRED(word, now, state->timeout[TABLE_PHASE(word) & (XLB_PHASES - 1)]);
 }
 
 /* The word after this packet: phase moved on, time set when a tick has passed. */
@@ -72,17 +66,48 @@ static __always_inline enum xlb_verdict flow_real_gone(const struct xlb_control 
 }
 
 /*
+ * Moves the word on. Another CPU may do so at the same time: read and decide again, three times; then a time stamp may get lost.
+ * False: the word is not the connection's any more.
+ */
+static __always_inline bool flow_touch(const struct packet *packet, __u32 now,
+                                       struct connection *hit)
+{
+	__u32 id = TABLE_REAL(hit->state);
+
+	for (int i = 0; i < 3; i++) {
+		__u64 word = flow_advance(hit->state, packet, now);
+
+		if (word == hit->state || connection_update(hit, word))
+			return true;
+		if (!TABLE_LIVE(hit->state) || TABLE_REAL(hit->state) != id)
+			return false;
+	}
+	return true;
+}
+
+/* The same for a connection that has just moved to the larger table: what this packet says must not get lost. */
+__noinline int flow_touch_moved(const struct xlb_control *state, const struct packet *packet,
+                                __u32 now)
+{
+	struct connection hit = {};
+
+	if (!state || !packet)
+		return false;
+	return flow_lookup(packet, state->seed, &hit) && TABLE_REAL(hit.state) == packet->real &&
+	       flow_touch(packet, now, &hit);
+}
+
+/*
  * Fills packet->real for a known connection; 0 left: unknown, *hit->word NULL; a finished connection that a SYN opens again
  * leaves packet->real 0 and *hit set, so that the caller updates that slot instead of claiming another.
  */
 static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict flow_find(
-	const struct xlb_control *state, struct packet *packet, const struct flow_key *key,
-	__u32 now, struct connection *hit)
+	const struct xlb_control *state, struct packet *packet, __u32 now, struct connection *hit)
 {
 	struct xlb_real *real;
 	__u32 id;
 
-	if (!flow_lookup(key, state->seed, hit))
+	if (!flow_lookup(packet, state->seed, hit))
 		goto unknown;
 	if (flow_expired(state, hit->state, now)) {
 		connection_free(hit, now);
@@ -104,16 +129,9 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict flow
 	}
 	if (flow_is_reopened(hit->state, packet))
 		return XLB_CONTINUE;
-	/* another CPU may move the word at the same time: read and decide again, three times; a time stamp may get lost */
-	for (int i = 0; i < 3; i++) {
-		__u64 word = flow_advance(hit->state, packet, now);
-
-		if (word == hit->state || connection_update(hit, word))
-			break;
-		if (!TABLE_LIVE(hit->state) || TABLE_REAL(hit->state) != id)
-			break;
-	}
 	packet->real = id;
+	if (!flow_touch(packet, now, hit) && TABLE_GROWS)
+		flow_touch_moved(state, packet, now);
 	return XLB_CONTINUE;
 unknown:
 	hit->word = 0;

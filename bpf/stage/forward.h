@@ -60,7 +60,7 @@ static __always_inline bool forward_decrement(void *l3, void *end, bool ipv4)
 static __always_inline bool forward_rewrite(struct xdp_md *ctx, const struct packet *packet,
                                             const struct xlb_real *real)
 {
-	bool ipv4 = addr_is_mapped(&packet->to.addr);
+	bool ipv4 = !packet->ipv6;
 	__u32 tags = forward_tags(real),
 	      header = sizeof(struct ethhdr) + tags * sizeof(struct vlan_tag);
 	struct ethhdr *eth;

@@ -16,15 +16,14 @@
 #include "stage/read_rare.h"
 
 static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict packet_read_ports(
-	struct cursor *cursor, struct packet *packet)
+	struct cursor *cursor, struct packet *packet, __u8 protocol)
 {
-	struct l4_ports ports;
+	struct l4_ports ports = {};
 
-	if (packet->kind == PACKET_FOLLOWER)
-		return XLB_CONTINUE;
-	if (!l4_read(cursor, l4_of(packet->to.protocol), &ports, &packet->tcp_flags))
+	if (packet->kind != PACKET_FOLLOWER &&
+	    !l4_read(cursor, l4_of(protocol), &ports, &packet->tcp_flags))
 		return XLB_MALFORMED;
-	packet->to.port = ports.dest;
+	packet->to.tail = xlb_service_key_tail(ports.dest, protocol);
 	packet->client_port = ports.source;
 	return XLB_CONTINUE;
 }
@@ -43,7 +42,6 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict pack
 		return XLB_MALFORMED;
 	addr_map_ipv4(&packet->to.addr, ip->daddr);
 	addr_map_ipv4(&packet->client, ip->saddr);
-	packet->to.protocol = ip->protocol;
 	packet->ttl = ip->ttl;
 	packet->length = xlb_ntohs(ip->tot_len);
 	if (ip->frag_off & xlb_htons(IPV4_MORE_FRAGMENTS | IPV4_OFFSET)) {
@@ -52,7 +50,8 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict pack
 		packet->fragment_id = ip->id;
 	}
 	if (ip->ihl == 5 && packet_has_ports(ip->protocol))
-		return packet_read_ports(cursor, packet);
+		return packet_read_ports(cursor, packet, ip->protocol);
+	packet->to.protocol = ip->protocol;
 	return packet_read_rare_ipv4(ctx, packet);
 }
 
@@ -65,14 +64,15 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict pack
 		return XLB_MALFORMED;
 	__builtin_memcpy(&packet->to.addr, &ip->daddr, sizeof(packet->to.addr));
 	__builtin_memcpy(&packet->client, &ip->saddr, sizeof(packet->client));
-	packet->to.protocol = ip->nexthdr;
+	packet->ipv6 = true;
 	packet->ttl = ip->hop_limit;
 	packet->length = sizeof(*ip) + xlb_ntohs(ip->payload_len);
 	/* ::ffff:0:0/96 on the wire is nobody's address, but our name for IPv4 */
 	if (addr_is_mapped(&packet->to.addr) || addr_is_mapped(&packet->client))
 		return XLB_NOT_OURS;
 	if (packet_has_ports(ip->nexthdr))
-		return packet_read_ports(cursor, packet);
+		return packet_read_ports(cursor, packet, ip->nexthdr);
+	packet->to.protocol = ip->nexthdr;
 	return packet_read_rare_ipv6(ctx, packet);
 }
 

@@ -84,7 +84,7 @@ __noinline int packet_read_error(struct xdp_md *ctx, struct packet *packet, __u3
 
 	if (!packet)
 		return XLB_MALFORMED;
-	ipv4 = addr_is_mapped(&packet->to.addr);
+	ipv4 = !packet->ipv6;
 	dest = packet->to.addr;
 	if (bpf_xdp_load_bytes(ctx, offset & 0xffff, &icmp, sizeof(icmp)))
 		return XLB_MALFORMED;

@@ -8,17 +8,15 @@
 #ifndef XLB_STAGE_SERVICE_H
 #define XLB_STAGE_SERVICE_H
 
+#include "lib/addr.h"
 #include "lib/eth.h"
 #include "maps.h"
 #include "packet.h"
 
-/* 20 bytes in five words; the pad is zero on both sides. */
 static __always_inline bool service_key_same(const struct xlb_service_key *a,
                                              const struct xlb_service_key *b)
 {
-	const __u32 *x = (const __u32 *)a, *y = (const __u32 *)b;
-
-	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3]) | (x[4] ^ y[4]));
+	return a->tail == b->tail && addr_same(&a->addr, &b->addr);
 }
 
 static __always_inline void service_take(struct packet *packet, const struct xlb_service *service)
