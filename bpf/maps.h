@@ -49,6 +49,15 @@ struct {
 	__type(value, struct xlb_real);
 } reals SEC(".maps");
 
+/* What goes around packets to real servers behind tunnels, by the real server's id. Mapped by the daemon. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, XLB_IDS);
+	__type(key, __u32);
+	__type(value, struct xlb_tunnel);
+} tunnels SEC(".maps");
+
 /* The ring of each service, by id, replaced whole; no inner map: no real server. */
 struct ring_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

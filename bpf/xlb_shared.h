@@ -137,6 +137,7 @@ enum xlb_real_flag {
 	XLB_REAL_RESOLVED = 1 << 0, /* the link-layer part below may be used */
 	XLB_REAL_USABLE = 1 << 1,   /* weight > 0: may be chosen for a new connection */
 	XLB_REAL_GONE = 1 << 2, /* removed from its service; connections stay until they time out */
+	XLB_REAL_TUNNEL = 1 << 3, /* struct xlb_tunnel has what goes around the packet */
 };
 
 /*
@@ -152,7 +153,7 @@ struct xlb_real {
 	__u32 ifindex; /* of the device that sends: below VLAN devices */
 	__u16 exit;    /* its slot in the devmap */
 	__u16 flags;   /* enum xlb_real_flag */
-	__u32 mtu;     /* of the route: IP bytes */
+	__u32 mtu; /* what a packet may have on the way: IP bytes, what goes around it not counted */
 	/* --- 32 --- */
 	__u16 service;
 	__be16 port;
@@ -161,6 +162,29 @@ struct xlb_real {
 	struct xlb_addr addr;
 };
 _Static_assert(sizeof(struct xlb_real) == 64, "a line");
+
+/*
+ * What goes around a packet to a real server behind a tunnel, at its id: one template for every kind of tunnel and both families.
+ * Packets put in what depends on them: lengths, traffic class, TTL, id and fragment bits, a flow's source port.
+ */
+enum xlb_tunnel_kind { /* numbers of IP_VS_CONN_F_TUNNEL_TYPE_* */
+	               XLB_TUNNEL_IPIP = 0,
+	               XLB_TUNNEL_GUE = 1,
+	               XLB_TUNNEL_GRE = 2,
+};
+#define XLB_TUNNEL_SHIM_WORDS 3
+struct xlb_tunnel {
+	__be32 ip
+		[10]; /* the outer header: IPv4 in the first five words, or IPv6; what packets put in is 0 */
+	__be32 shim
+		[XLB_TUNNEL_SHIM_WORDS]; /* GUE: UDP header, GUE header; GRE: its header in the first */
+	__u32 sum;                       /* of an IPv4 header's 16-bit words, in host order */
+	__u8 length;                     /* of all that goes around */
+	__u8 ipv6;                       /* the outer header */
+	__u8 kind;                       /* enum xlb_tunnel_kind */
+	__u8 pad[5];
+};
+_Static_assert(sizeof(struct xlb_tunnel) == 64, "a line");
 
 /* ---- interfaces ------------------------------------------------------------------------------- */
 

@@ -209,12 +209,33 @@ struct firewall *firewall_free(struct firewall *firewall)
 	return NULL;
 }
 
-static bool all_unchanged(const struct service *service)
+/* What is done to the service's packets, by any of its real servers. */
+static void describe_forwarding(const struct service *service, struct fw_packet *packet)
 {
-	for (size_t i = 0; i < service->real_count; i++)
+	packet->forwarded_unchanged = true;
+	for (size_t i = 0; i < service->real_count; i++) {
 		if (service->reals[i].forwarding != XLB_FORWARD_DIRECT)
-			return false;
-	return true;
+			packet->forwarded_unchanged = false;
+		if (service->reals[i].forwarding == XLB_FORWARD_TUNNEL)
+			packet->wrapped = true;
+	}
+}
+
+/* Tunnels over the other family: their packets meet that family's rules when they leave. */
+static const char *judge_other_family(struct firewall *firewall, const struct service *service)
+{
+	int family = service->family == AF_INET ? AF_INET6 : AF_INET;
+	const char *legacy = family == AF_INET ? firewall->legacy_ipv4 : firewall->legacy_ipv6;
+	struct fw_packet packet = {.family = family, .wrapped = true};
+
+	for (size_t i = 0; i < service->real_count; i++) {
+		if (addr_family(&service->reals[i].addr) != family)
+			continue;
+		if (legacy[0])
+			return legacy;
+		return firewall->rules ? fw_judge(firewall->rules, &packet) : NULL;
+	}
+	return NULL;
 }
 
 const char *firewall_reason(struct firewall *firewall, const struct service *service)
@@ -222,12 +243,13 @@ const char *firewall_reason(struct firewall *firewall, const struct service *ser
 	struct fw_packet packet = {.family = service->family,
 	                           .protocol = service->key.protocol,
 	                           .port = be16toh(service->key.port),
-	                           .addr = service->fwmark ? NULL : &service->key.addr,
-	                           .forwarded_unchanged = all_unchanged(service)};
+	                           .addr = service->fwmark ? NULL : &service->key.addr};
 	const char *legacy =
 		service->family == AF_INET ? firewall->legacy_ipv4 : firewall->legacy_ipv6;
+	const char *reason = legacy[0] ? legacy : NULL;
 
-	if (legacy[0])
-		return legacy;
-	return firewall->rules ? fw_judge(firewall->rules, &packet) : NULL;
+	describe_forwarding(service, &packet);
+	if (!reason && firewall->rules)
+		reason = fw_judge(firewall->rules, &packet);
+	return reason ? reason : judge_other_family(firewall, service);
 }

@@ -38,7 +38,7 @@ void fw_view_open(struct fw_view *view, const struct fw_packet *packet, enum fw_
 	                         .destination = side == FW_ARRIVING || packet->forwarded_unchanged};
 	view->network.value[0] = ipv4 ? 0x40 : 0x60;
 	view->network.known[0] = 0xf0; /* version; the rest of the byte varies */
-	if (packet->protocol)
+	if (packet->protocol && !(side != FW_ARRIVING && packet->wrapped))
 		know(&view->network, ipv4 ? 9 : 6, &packet->protocol, 1);
 	if (!view->destination)
 		return;

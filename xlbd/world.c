@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "xlbd/dataplane/tunnels.h"
 #include "xlbd/model/judge.h"
 #include "xlbd/xlbd.h"
 
@@ -33,10 +34,10 @@ static bool ask_local(void *context, const struct xlb_addr *addr)
 }
 
 /* A next hop that is not resolved yet is no reason: packets wait for it there as they would in the kernel. */
-static const char *ask_route(void *context, const struct xlb_addr *addr)
+static const char *ask_route(void *context, const struct real_server *real)
 {
 	struct xlbd *xlbd = context;
-	const struct next_hop *hop = neighbours_get(xlbd->neighbours, addr);
+	const struct next_hop *hop = neighbours_get(xlbd->neighbours, &real->addr);
 
 	if (!hop || hop->state == NEXT_HOP_RESOLVING)
 		return NULL;
@@ -52,7 +53,8 @@ static const char *ask_route(void *context, const struct xlb_addr *addr)
 	}
 	if (!xlbd_is_attached(xlbd, hop->path.ifindex))
 		return "the device towards a real server does not carry the program";
-	return NULL;
+	return real->forwarding == XLB_FORWARD_TUNNEL ? tunnel_problem(real, &hop->source, hop->mtu)
+	                                              : NULL;
 }
 
 static bool ask_bypassed(void *context, const struct service *service)

@@ -8,14 +8,18 @@
 #include "lib/cursor.h"
 #include "lib/endian.h"
 
+/* The checksum of words that sum up to this: complement of the sum's two halves. */
+static __always_inline __u32 csum_fold(__u32 sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return (__u16)~sum;
+}
+
 /* The checksum of a header in which one 16-bit word `was` became `is`. All in the order of the wire. */
 static __always_inline __be16 csum_replace(__be16 checksum, __be16 was, __be16 is)
 {
-	__u32 sum = (__u16)~checksum + (__u32)(__u16)~was + is;
-
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (__be16)~sum;
+	return (__be16)csum_fold((__u16)~checksum + (__u32)(__u16)~was + is);
 }
 
 #endif

@@ -122,6 +122,10 @@ void lab_hop(struct lab *lab, const struct lab_hop *hop)
 	struct xlb_addr addr;
 
 	assert_true(addr_parse(hop->real, &addr));
+	assert_true(addr_parse(hop->source           ? hop->source
+	                       : addr_is_ipv4(&addr) ? LAB_SOURCE_IPV4
+	                                             : LAB_SOURCE_IPV6,
+	                       &next.source));
 	next.dmac[5] = addr.byte[15];
 	next.path.ifindex = next.ifindex = hop->ifindex ? hop->ifindex : LAB_IFINDEX;
 	for (int i = 0; i < XLB_TAGS; i++) {
@@ -132,9 +136,15 @@ void lab_hop(struct lab *lab, const struct lab_hop *hop)
 }
 
 /* "10.0.0.1*3": an address and its weight. */
-static struct real_server parse_real(const char *text, uint16_t port)
+static struct real_server parse_real(const struct lab_service *from, size_t index, uint16_t port)
 {
-	struct real_server real = {.port = port, .forwarding = XLB_FORWARD_DIRECT, .weight = 1};
+	struct real_server real = {.port = port,
+	                           .forwarding =
+	                                   from->tunnel ? XLB_FORWARD_TUNNEL : XLB_FORWARD_DIRECT,
+	                           .tunnel_type = from->tunnel_type,
+	                           .tunnel_port = from->tunnel_port,
+	                           .weight = 1};
+	const char *text = from->real[index];
 	const char *star = strchr(text, '*');
 	char address[64];
 
@@ -164,7 +174,7 @@ static void add_service(struct service_set *set, const struct lab_service *from)
 	service.family = addr_family(&addr);
 	snprintf(service.scheduler, sizeof(service.scheduler), "%s", from->scheduler);
 	for (; service.real_count < 8 && from->real[service.real_count]; service.real_count++)
-		reals[service.real_count] = parse_real(from->real[service.real_count], port);
+		reals[service.real_count] = parse_real(from, service.real_count, port);
 	must(service_set_add(set, &service), "service");
 }
 

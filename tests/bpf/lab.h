@@ -14,6 +14,8 @@
 
 #define LAB_IFINDEX       1 /* loopback: where packets come in */
 #define LAB_OTHER_IFINDEX 2 /* where redirected ones leave; lab_open() makes it */
+#define LAB_SOURCE_IPV4   "10.2.0.254"
+#define LAB_SOURCE_IPV6   "2001:db8:2::fe"
 
 struct lab {
 	struct dataplane *dataplane;
@@ -33,6 +35,10 @@ struct lab_service {
 	uint32_t flags; /* IP_VS_SVC_F_* */
 	enum service_side side;
 	const char *real[8]; /* "10.0.0.1" or "10.0.0.1*0" with a weight; NULL at the end */
+	/* how they are reached; tunnel_type 0 and tunnel_port 0: ipip */
+	bool tunnel;
+	uint8_t tunnel_type;
+	uint16_t tunnel_port;
 };
 
 /* In a network namespace of its own. Exits with 77 and the reason without the rights to load. */
@@ -47,10 +53,11 @@ void lab_serve(struct lab *lab, const struct lab_service *services);
 /* The next hop of a real server: its MAC is 02:00:00:00:01:<last byte of the address>. */
 struct lab_hop {
 	const char *real;
-	uint32_t ifindex; /* 0: LAB_IFINDEX */
-	uint16_t vid[2];  /* tags on the way out */
-	uint16_t tpid[2]; /* 0: 0x8100 where vid is set */
-	uint32_t mtu;     /* 0: 1500 */
+	uint32_t ifindex;   /* 0: LAB_IFINDEX */
+	uint16_t vid[2];    /* tags on the way out */
+	uint16_t tpid[2];   /* 0: 0x8100 where vid is set */
+	uint32_t mtu;       /* 0: 1500 */
+	const char *source; /* preferred by the route; NULL: LAB_SOURCE_* of the family */
 	bool unresolved;
 };
 void lab_hop(struct lab *lab, const struct lab_hop *hop);

@@ -93,7 +93,7 @@ static void put_ipv4(struct frame *frame, const struct packet_spec *spec)
 	uint8_t version = spec->version ? spec->version : 4;
 
 	put8(frame, (uint8_t)(version << 4 | ihl));
-	put8(frame, 0);
+	put8(frame, spec->tos);
 	put16(frame, 0); /* total length */
 	put16(frame, spec->id ? spec->id : 0x1234);
 	put16(frame, (uint16_t)(spec->fragment_offset | (spec->more_fragments ? 0x2000 : 0) |
@@ -110,7 +110,8 @@ static void put_ipv6(struct frame *frame, const struct packet_spec *spec)
 {
 	uint8_t protocol = protocol_of(spec);
 
-	put32(frame, (uint32_t)(spec->version ? spec->version : 6) << 28);
+	put32(frame,
+	      (uint32_t)(spec->version ? spec->version : 6) << 28 | (uint32_t)spec->tos << 20);
 	put16(frame, 0); /* payload length */
 	put8(frame, spec->extension_count ? spec->extensions[0] : protocol);
 	put8(frame, spec->ttl_zero ? 0 : spec->ttl ? spec->ttl : 64);

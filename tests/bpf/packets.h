@@ -27,6 +27,7 @@ struct packet_spec {
 	uint8_t flags; /* TCP; 0: SYN, see no_flags */
 	bool no_flags;
 	uint8_t ttl; /* 0: 64; see ttl_zero */
+	uint8_t tos; /* or traffic class */
 	bool ttl_zero;
 	size_t payload;   /* bytes behind layer 4 */
 	uint16_t vlan[3]; /* tags, outermost first */

@@ -47,12 +47,20 @@ struct bench {
 	double empty; /* ns of the harness with nothing behind it */
 };
 
-enum program { PRODUCT, LRU, NOTHING };
+enum program { PRODUCT, LRU, NOTHING, GROW };
+
+#define TUNNEL(type, port) .tunnel = true, .tunnel_type = (type), .tunnel_port = (port)
 
 static const struct lab_service services[] = {
 	{"192.0.2.10:80/tcp", "mh", .real = {"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"}},
 	{"[2001:db8::10]:80/tcp", "mh",
          .real = {"2001:db8:1::1", "2001:db8:1::2", "2001:db8:1::3"}},
+	{"192.0.2.10:81/tcp", "mh", .real = {"10.2.0.11"}, TUNNEL(XLB_TUNNEL_IPIP, 0)},
+	{"192.0.2.10:82/tcp", "mh", .real = {"10.2.0.11"}, TUNNEL(XLB_TUNNEL_GRE, 0)},
+	{"192.0.2.10:83/tcp", "mh", .real = {"10.2.0.11"}, TUNNEL(XLB_TUNNEL_GUE, 6080)},
+	{"[2001:db8::10]:81/tcp", "mh", .real = {"2001:db8:2::b"}, TUNNEL(XLB_TUNNEL_IPIP, 0)},
+	{"[2001:db8::10]:82/tcp", "mh", .real = {"2001:db8:2::b"}, TUNNEL(XLB_TUNNEL_GRE, 0)},
+	{"[2001:db8::10]:83/tcp", "mh", .real = {"2001:db8:2::b"}, TUNNEL(XLB_TUNNEL_GUE, 6080)},
 	{.endpoint = NULL},
 };
 
@@ -68,6 +76,7 @@ static void aim(struct bench *bench, enum program program)
 		[PRODUCT] = dataplane_ingress_fd(bench->lab->dataplane),
 		[LRU] = bpf_program__fd(bench->lru->progs.xlb_ingress),
 		[NOTHING] = bpf_program__fd(bench->harness->progs.nothing),
+		[GROW] = bpf_program__fd(bench->harness->progs.grow),
 	};
 	uint32_t zero = 0;
 
@@ -191,6 +200,49 @@ static void measure_pass(struct bench *bench, const struct packet_spec *spec, co
 	figure(bench, name, "ns", values);
 }
 
+/* Service by port; what goes around the packet. */
+static const struct tunnel {
+	const char *name;
+	uint16_t port;
+	uint32_t around;
+} tunnels[] = {{"ipip", 81, 20}, {"gre", 82, 24}, {"gue", 83, 32}};
+
+/* A tunnel grows the frame, and the harness shrinks it again: half of what a program costs that only grows it is the harness's. */
+static void measure_tunnel(struct bench *bench, const struct tunnel *tunnel, bool ipv6)
+{
+	struct packet_spec spec = {
+		.ipv6 = ipv6, .dest_port = tunnel->port, .payload = ipv6 ? 0 : 26};
+	struct harness *harness = &bench->harness->bss->harness;
+	double values[REPETITIONS], restore;
+	char name[80];
+
+	aim(bench, PRODUCT);
+	harness->grown = tunnel->around + (ipv6 ? 20 : 0);
+	spec.flags = SPEC_SYN;
+	load_frame(bench, &spec);
+	feed(bench, HARNESS_FIXED, 0, 1, 1);
+	spec.flags = SPEC_ACK;
+	load_frame(bench, &spec);
+	for (int i = 0; i < REPETITIONS; i++) {
+		aim(bench, GROW);
+		restore = (feed(bench, HARNESS_FIXED, 0, 1, PACKETS) - bench->empty) / 2;
+		aim(bench, PRODUCT);
+		values[i] = feed(bench, HARNESS_FIXED, 0, 1, PACKETS) - bench->empty - restore;
+	}
+	harness->grown = 0;
+	snprintf(name, sizeof(name), "dataplane.%s.%s.tcp.hit.1.ns", tunnel->name,
+	         ipv6 ? "ipv6" : "ipv4");
+	figure(bench, name, "ns", values);
+}
+
+static void measure_tunnels(struct bench *bench)
+{
+	for (size_t i = 0; i < sizeof(tunnels) / sizeof(tunnels[0]); i++) {
+		measure_tunnel(bench, &tunnels[i], false);
+		measure_tunnel(bench, &tunnels[i], true);
+	}
+}
+
 /* The variant works on the product's own maps, connections aside: found by the name under which they are pinned. */
 static struct lru_bpf *open_lru(const char *folder)
 {
@@ -245,6 +297,7 @@ int main(int argc, char **argv)
 	measure_new(&bench, PRODUCT, &syn6, "dataplane.dr.ipv6.tcp.new.1m.ns");
 	measure_new(&bench, LRU, &syn6, "dataplane.dr.ipv6.tcp.new.1m.lru_ns");
 	measure_hits(&bench, &ack6, "ipv6");
+	measure_tunnels(&bench);
 	lru_bpf__destroy(bench.lru);
 	harness_bpf__destroy(bench.harness);
 	lab_close(bench.lab);

@@ -67,9 +67,17 @@ static __always_inline bool write_frame(struct xdp_md *ctx)
 	return true;
 }
 
+/* A frame that grew last time gets its old length again. */
+static __always_inline void shrink(struct xdp_md *ctx)
+{
+	if (harness.grown && ctx->data_end - ctx->data > HARNESS_WORDS * 8)
+		bpf_xdp_adjust_head(ctx, harness.grown);
+}
+
 SEC("xdp.frags")
 int feed(struct xdp_md *ctx)
 {
+	shrink(ctx);
 	if (write_frame(ctx))
 		bpf_tail_call(ctx, &target, 0);
 	return XDP_ABORTED;
@@ -96,6 +104,13 @@ int nothing(struct xdp_md *ctx)
 {
 	(void)ctx;
 	return XDP_TX;
+}
+
+/* What a frame costs that grows and shrinks: one of the two is the harness's. */
+SEC("xdp.frags")
+int grow(struct xdp_md *ctx)
+{
+	return bpf_xdp_adjust_head(ctx, -(int)harness.grown) ? XDP_ABORTED : XDP_TX;
 }
 
 char _license[] SEC("license") = "GPL";

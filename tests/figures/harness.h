@@ -15,8 +15,9 @@ struct harness {
 	__u64 state; /* of the random numbers; not 0 */
 	__u32 mode, first, flows, next;
 	__u32 ipv6;
-	__u32 device;   /* of generate() */
-	__u32 sum, pad; /* IPv4: of the header's other words, so that its checksum is right */
+	__u32 device; /* of generate() */
+	__u32 sum;    /* IPv4: of the header's other words, so that its checksum is right */
+	__u32 grown;  /* bytes that the program under test puts in front: taken off again */
 	__u64 frame[HARNESS_WORDS];
 };
 

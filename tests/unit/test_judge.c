@@ -199,15 +199,12 @@ static void another_forwarding_method_is_a_reason(void **state)
 		const char *reason;
 	} rows[] = {
 		{XLB_FORWARD_NAT, "real server 10.0.0.2:80 is reached by NAT, which XDP does not "
-	                          "offer yet; it offers DR"},
-		{XLB_FORWARD_TUNNEL,
-	         "real server 10.0.0.2:80 is reached by TUN, which XDP does not "
-	         "offer yet; it offers DR"},
+	                          "offer yet; it offers DR and TUN"},
 		{XLB_FORWARD_LOCAL,
 	         "real server 10.0.0.2:80 is reached by local delivery, which XDP "
-	         "does not offer yet; it offers DR"},
+	         "does not offer yet; it offers DR and TUN"},
 		{4, "real server 10.0.0.2:80 is reached by an unknown method, which XDP does not "
-	            "offer yet; it offers DR"},
+	            "offer yet; it offers DR and TUN"},
 	};
 	struct trial trial;
 
@@ -217,6 +214,50 @@ static void another_forwarding_method_is_a_reason(void **state)
 		trial.reals[1].forwarding = rows[i].forwarding;
 		expect_hands_off(&trial, rows[i].reason);
 	}
+}
+
+static void tunnels_are_offered_unless_they_carry_checksums(void **state)
+{
+	static const struct {
+		uint8_t type;
+		uint16_t flags;
+		const char *reason;
+	} rows[] = {
+		{IP_VS_CONN_F_TUNNEL_TYPE_IPIP, 0, NULL},
+		{IP_VS_CONN_F_TUNNEL_TYPE_GUE, 0, NULL},
+		{IP_VS_CONN_F_TUNNEL_TYPE_GRE, 0, NULL},
+		{IP_VS_CONN_F_TUNNEL_TYPE_GRE, IP_VS_TUNNEL_ENCAP_FLAG_CSUM,
+	         "real server 10.0.0.2:80 is reached by a tunnel with checksums (csum), which XDP "
+	         "does not offer yet; it offers DR and TUN"},
+		{IP_VS_CONN_F_TUNNEL_TYPE_GUE, IP_VS_TUNNEL_ENCAP_FLAG_REMCSUM,
+	         "real server 10.0.0.2:80 is reached by a tunnel with remote checksums (remcsum), "
+	         "which XDP does not offer yet; it offers DR and TUN"},
+		{3, 0,
+	         "real server 10.0.0.2:80 is reached by a tunnel of an unknown type, which XDP "
+	         "does "
+	         "not offer yet; it offers DR and TUN"},
+	};
+	struct trial trial;
+
+	(void)state;
+	make_trial(&trial);
+	trial.reals[1].forwarding = XLB_FORWARD_TUNNEL;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		trial.reals[1].tunnel_type = rows[i].type;
+		trial.reals[1].tunnel_flags = rows[i].flags;
+		expect(&trial, rows[i].reason ? SIDE_IPVS : SIDE_XDP, rows[i].reason);
+	}
+}
+
+static void a_tunnel_may_lead_to_the_other_family(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	make_trial(&trial);
+	trial.reals[1].addr = parsed("2001:db8::1");
+	trial.reals[1].forwarding = XLB_FORWARD_TUNNEL;
+	expect(&trial, SIDE_XDP, NULL);
 }
 
 static void mixed_families_are_a_reason(void **state)
@@ -544,6 +585,8 @@ int main(void)
 		cmocka_unit_test(a_persistence_engine_is_a_reason),
 		cmocka_unit_test(an_unknown_flag_is_a_reason),
 		cmocka_unit_test(another_forwarding_method_is_a_reason),
+		cmocka_unit_test(tunnels_are_offered_unless_they_carry_checksums),
+		cmocka_unit_test(a_tunnel_may_lead_to_the_other_family),
 		cmocka_unit_test(mixed_families_are_a_reason),
 		cmocka_unit_test(an_upper_threshold_is_a_reason_a_lower_one_is_not),
 		cmocka_unit_test(more_real_servers_than_places_is_a_reason),

@@ -145,6 +145,27 @@ static void the_last_weight_comes_from_the_best_source(void **state)
 	       "not known until it gets a weight");
 }
 
+static void only_without_ipvs_is_the_kind_of_a_tunnel_the_declarations(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	make_trial(&trial);
+	for (int kernel = 0; kernel < 2; kernel++) {
+		struct service_set *set;
+
+		trial.world.kernel_ipvs = kernel;
+		trial.reals[0].forwarding = trial.declared_reals[0].forwarding = XLB_FORWARD_TUNNEL;
+		trial.declared_reals[0].tunnel_type = XLB_TUNNEL_GUE;
+		trial.declared_reals[0].tunnel_port = 6080;
+		set = judged(&trial);
+		assert_int_equal(service_set_get(set, 0)->reals[0].tunnel_type,
+		                 kernel ? XLB_TUNNEL_IPIP : XLB_TUNNEL_GUE);
+		assert_int_equal(service_set_get(set, 0)->reals[0].tunnel_port, kernel ? 0 : 6080);
+		service_set_free(set);
+	}
+}
+
 static void too_many_services_are_refused_whole(void **state)
 {
 	struct service_set *declared = service_set_new(), *in_force = service_set_new();
@@ -174,6 +195,7 @@ int main(void)
 		cmocka_unit_test(everything_is_there_once_as_declared_first),
 		cmocka_unit_test(nothing_at_all_is_an_empty_set),
 		cmocka_unit_test(the_last_weight_comes_from_the_best_source),
+		cmocka_unit_test(only_without_ipvs_is_the_kind_of_a_tunnel_the_declarations),
 		cmocka_unit_test(too_many_services_are_refused_whole),
 	};
 

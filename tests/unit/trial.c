@@ -54,9 +54,9 @@ static bool answer_local(void *context, const struct xlb_addr *addr)
 	return addr_equal(addr, &((struct trial *)context)->local);
 }
 
-static const char *answer_route(void *context, const struct xlb_addr *addr)
+static const char *answer_route(void *context, const struct real_server *real)
 {
-	(void)addr;
+	(void)real;
 	return ((struct trial *)context)->route;
 }
 

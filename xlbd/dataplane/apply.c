@@ -24,6 +24,7 @@
 #include "xlbd/dataplane/reals.h"
 #include "xlbd/dataplane/rings.h"
 #include "xlbd/dataplane/service_table.h"
+#include "xlbd/dataplane/tunnels.h"
 #include "xlbd/log.h"
 #include "xlbd/model/addr.h"
 #include "xlbd/model/ring.h"
@@ -149,13 +150,30 @@ int32_t apply_last_weight(const struct apply *apply, const struct xlb_service_ke
 
 /* ---- real servers ----------------------------------------------------------------------------- */
 
+/* What does not depend on the way to it. */
+static struct real_entry real_entry_of(const struct service *service,
+                                       const struct real_server *real, uint16_t owner)
+{
+	struct real_entry entry = {.real = {.service = owner,
+	                                    .port = htons(real->port),
+	                                    .forwarding = real->forwarding,
+	                                    .addr = real->addr}};
+
+	if (real->weight > 0)
+		entry.real.flags |= XLB_REAL_USABLE;
+	if (real->forwarding == XLB_FORWARD_TUNNEL) {
+		entry.real.flags |= XLB_REAL_TUNNEL;
+		entry.tunnel = tunnel_make(real, service->family == AF_INET6);
+	}
+	return entry;
+}
+
 static int put_real(struct apply *apply, const struct service *service,
                     const struct real_server *real, const struct neighbours *neighbours)
 {
 	struct xlb_name name = real_name(&service->key, &real->addr, real->port);
-	struct xlb_real wanted = {
-		.port = htons(real->port), .forwarding = real->forwarding, .addr = real->addr};
 	uint16_t id = ids_take(apply->ids, &name, NULL), owner;
+	struct real_entry wanted;
 
 	owner = apply_service_id(apply, &service->key);
 	if (!owner) { /* the service's name comes with its first real server */
@@ -167,9 +185,7 @@ static int put_real(struct apply *apply, const struct service *service,
 		return -ENOSPC;
 	if (real->last_weight)
 		ids_set_weight(apply->ids, &name, real->last_weight);
-	wanted.service = owner;
-	if (real->weight > 0)
-		wanted.flags |= XLB_REAL_USABLE;
+	wanted = real_entry_of(service, real, owner);
 	reals_set_hop(apply->reals, &wanted,
 	              neighbours ? neighbours_get(neighbours, &real->addr) : NULL);
 	return reals_write(apply->reals, id, &wanted);
@@ -203,11 +219,11 @@ struct hop_change {
 
 /* The entry as it should be; false: not one of this address. */
 static bool hop_wanted(struct hop_change *change, const struct xlb_name *name,
-                       const struct xlb_id *id, struct xlb_real *ret)
+                       const struct xlb_id *id, struct real_entry *ret)
 {
 	if (!name->is_real || !addr_equal(&name->real, change->addr))
 		return false;
-	*ret = *reals_get(change->apply->reals, id->id);
+	*ret = reals_get(change->apply->reals, id->id);
 	reals_set_hop(change->apply->reals, ret, change->hop);
 	return true;
 }
@@ -216,7 +232,7 @@ static bool hop_wanted(struct hop_change *change, const struct xlb_name *name,
 static void withdraw_hop(void *context, const struct xlb_name *name, const struct xlb_id *id)
 {
 	struct hop_change *change = context;
-	struct xlb_real wanted;
+	struct real_entry wanted;
 
 	if (hop_wanted(change, name, id, &wanted) &&
 	    reals_withdraw(change->apply->reals, id->id, &wanted))
@@ -226,7 +242,7 @@ static void withdraw_hop(void *context, const struct xlb_name *name, const struc
 static void change_hop(void *context, const struct xlb_name *name, const struct xlb_id *id)
 {
 	struct hop_change *change = context;
-	struct xlb_real wanted;
+	struct real_entry wanted;
 	int r;
 
 	if (!hop_wanted(change, name, id, &wanted))

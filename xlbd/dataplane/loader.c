@@ -250,6 +250,7 @@ static int keep_maps(struct dataplane *dataplane)
 		[MAP_SERVICES] = dataplane->skeleton->maps.services,
 		[MAP_SERVICE_OVERFLOW] = dataplane->skeleton->maps.service_overflow,
 		[MAP_REALS] = dataplane->skeleton->maps.reals,
+		[MAP_TUNNELS] = dataplane->skeleton->maps.tunnels,
 		[MAP_RINGS] = dataplane->skeleton->maps.rings,
 		[MAP_CURSORS] = dataplane->skeleton->maps.cursors,
 		[MAP_INTERFACES] = dataplane->skeleton->maps.interfaces,

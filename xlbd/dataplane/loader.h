@@ -40,6 +40,7 @@ enum dataplane_map { /* descriptors for who works on a map; owned by the data pl
 	             MAP_SERVICES,
 	             MAP_SERVICE_OVERFLOW,
 	             MAP_REALS,
+	             MAP_TUNNELS,
 	             MAP_RINGS,
 	             MAP_CURSORS,
 	             MAP_INTERFACES,

@@ -13,55 +13,93 @@
 #include <sys/mman.h>
 
 #include "xlbd/dataplane/reals.h"
+#include "xlbd/dataplane/tunnels.h"
 #include "xlbd/log.h"
 
 #define TOPIC     "reals"
-#define BYTES     (XLB_IDS * sizeof(struct xlb_real))
 #define WORD      sizeof(uint64_t)                   /* written in one store */
 #define LINK_PART (offsetof(struct xlb_real, flags)) /* dmac .. exit */
 
 struct reals {
 	struct dataplane *dataplane;
 	struct interfaces *interfaces;
-	struct xlb_real *entry; /* mapped, by id */
+	/* mapped, by id */
+	struct xlb_real *entry;
+	struct xlb_tunnel *tunnel;
 };
+
+/* An array of the data plane, of XLB_IDS elements of this size; NULL with errno. */
+static void *map_array(struct dataplane *dataplane, enum dataplane_map map, size_t element)
+{
+	void *mapped = mmap(NULL, XLB_IDS * element, PROT_READ | PROT_WRITE, MAP_SHARED,
+	                    dataplane_map(dataplane, map), 0);
+
+	return mapped == MAP_FAILED ? NULL : mapped;
+}
 
 int reals_open(struct dataplane *dataplane, struct interfaces *interfaces, struct reals **ret)
 {
-	struct reals *reals = calloc(1, sizeof(*reals));
-	void *mapped;
+	_cleanup_(reals_closep) struct reals *reals = calloc(1, sizeof(*reals));
 
 	if (!reals)
 		return -ENOMEM;
-	mapped = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-	              dataplane_map(dataplane, MAP_REALS), 0);
-	if (mapped == MAP_FAILED) {
-		free(reals);
+	reals->dataplane = dataplane;
+	reals->interfaces = interfaces;
+	reals->entry = map_array(dataplane, MAP_REALS, sizeof(struct xlb_real));
+	if (!reals->entry)
 		return -errno;
-	}
-	*reals = (struct reals){.dataplane = dataplane, .interfaces = interfaces, .entry = mapped};
-	*ret = reals;
+	reals->tunnel = map_array(dataplane, MAP_TUNNELS, sizeof(struct xlb_tunnel));
+	if (!reals->tunnel)
+		return -errno;
+	*ret = take_ptr(reals);
 	return 0;
 }
 
 struct reals *reals_close(struct reals *reals)
 {
-	if (reals)
-		munmap(reals->entry, BYTES);
+	if (!reals)
+		return NULL;
+	if (reals->entry)
+		munmap(reals->entry, XLB_IDS * sizeof(struct xlb_real));
+	if (reals->tunnel)
+		munmap(reals->tunnel, XLB_IDS * sizeof(struct xlb_tunnel));
 	free(reals);
 	return NULL;
 }
 
-const struct xlb_real *reals_get(const struct reals *reals, uint16_t id)
+struct real_entry reals_get(const struct reals *reals, uint16_t id)
 {
-	return &reals->entry[id];
+	return (struct real_entry){reals->entry[id], reals->tunnel[id]};
 }
 
-void reals_set_hop(struct reals *reals, struct xlb_real *real, const struct next_hop *hop)
+static void set_link(struct xlb_real *real, const struct next_hop *hop, uint16_t exit)
+{
+	memcpy(real->dmac, hop->dmac, sizeof(real->dmac));
+	memcpy(real->smac, hop->smac, sizeof(real->smac));
+	for (int i = 0; i < XLB_TAGS; i++) {
+		real->tpid[i] = hop->path.tpid[i];
+		real->tci[i] = htons(hop->path.vid[i]);
+	}
+	real->ifindex = hop->path.ifindex;
+	real->exit = exit;
+	real->mtu = hop->mtu;
+}
+
+/* The route's source address goes around the packet, and what goes around takes room. False: it cannot be done; the judge says why. */
+static bool set_tunnel(struct real_entry *entry, const struct next_hop *hop)
+{
+	if (!tunnel_set_source(&entry->tunnel, &hop->source) ||
+	    !tunnel_fits(&entry->tunnel, hop->mtu))
+		return false;
+	entry->real.mtu -= entry->tunnel.length;
+	return true;
+}
+
+void reals_set_hop(struct reals *reals, struct real_entry *entry, const struct next_hop *hop)
 {
 	int exit;
 
-	real->flags &= (uint16_t)~XLB_REAL_RESOLVED;
+	entry->real.flags &= (uint16_t)~XLB_REAL_RESOLVED;
 	if (!hop || hop->state != NEXT_HOP_RESOLVED)
 		return;
 	exit = interfaces_exit(reals->interfaces, hop->path.ifindex);
@@ -70,42 +108,38 @@ void reals_set_hop(struct reals *reals, struct xlb_real *real, const struct next
 		          hop->path.ifindex);
 		return;
 	}
-	memcpy(real->dmac, hop->dmac, sizeof(real->dmac));
-	memcpy(real->smac, hop->smac, sizeof(real->smac));
-	for (int i = 0; i < XLB_TAGS; i++) {
-		real->tpid[i] = hop->path.tpid[i];
-		real->tci[i] = htons(hop->path.vid[i]);
-	}
-	real->ifindex = hop->path.ifindex;
-	real->exit = (uint16_t)exit;
-	real->mtu = hop->mtu;
-	real->flags |= XLB_REAL_RESOLVED;
+	set_link(&entry->real, hop, (uint16_t)exit);
+	if (entry->real.flags & XLB_REAL_TUNNEL && !set_tunnel(entry, hop))
+		return;
+	entry->real.flags |= XLB_REAL_RESOLVED;
 }
 
 /* Is the entry in use, and does more of it change than one store can? */
-static bool must_withdraw(const struct xlb_real *slot, const struct xlb_real *wanted)
+static bool must_withdraw(const struct reals *reals, uint16_t id, const struct real_entry *wanted)
 {
+	const struct xlb_real *slot = &reals->entry[id], *real = &wanted->real;
 	bool same_rest =
-		!memcmp((const char *)slot + WORD, (const char *)wanted + WORD, LINK_PART - WORD) &&
-		slot->mtu == wanted->mtu;
+		!memcmp((const char *)slot + WORD, (const char *)real + WORD, LINK_PART - WORD) &&
+		slot->mtu == real->mtu &&
+		!memcmp(&reals->tunnel[id], &wanted->tunnel, sizeof(wanted->tunnel)) &&
+		!((slot->flags ^ real->flags) & XLB_REAL_TUNNEL);
 
 	return slot->flags & XLB_REAL_RESOLVED &&
-	       (!same_rest || !(wanted->flags & XLB_REAL_RESOLVED));
+	       (!same_rest || !(real->flags & XLB_REAL_RESOLVED));
 }
 
-bool reals_withdraw(struct reals *reals, uint16_t id, const struct xlb_real *wanted)
+bool reals_withdraw(struct reals *reals, uint16_t id, const struct real_entry *wanted)
 {
-	struct xlb_real *slot = &reals->entry[id];
-
-	if (!must_withdraw(slot, wanted))
+	if (!must_withdraw(reals, id, wanted))
 		return false;
-	__atomic_and_fetch(&slot->flags, (uint16_t)~XLB_REAL_RESOLVED, __ATOMIC_SEQ_CST);
+	__atomic_and_fetch(&reals->entry[id].flags, (uint16_t)~XLB_REAL_RESOLVED, __ATOMIC_SEQ_CST);
 	return true;
 }
 
-int reals_write(struct reals *reals, uint16_t id, const struct xlb_real *wanted)
+int reals_write(struct reals *reals, uint16_t id, const struct real_entry *wanted)
 {
 	struct xlb_real *slot = &reals->entry[id];
+	const struct xlb_real *real = &wanted->real;
 	uint64_t first;
 	int r;
 
@@ -114,16 +148,18 @@ int reals_write(struct reals *reals, uint16_t id, const struct xlb_real *wanted)
 		if (r < 0)
 			return r;
 	}
-	memcpy(&first, wanted, sizeof(first));
+	memcpy(&first, real, sizeof(first));
 	__atomic_store_n((uint64_t *)slot, first, __ATOMIC_SEQ_CST);
-	if (memcmp((char *)slot + WORD, (const char *)wanted + WORD, LINK_PART - WORD))
-		memcpy((char *)slot + WORD, (const char *)wanted + WORD, LINK_PART - WORD);
-	slot->mtu = wanted->mtu;
-	slot->service = wanted->service;
-	slot->port = wanted->port;
-	slot->forwarding = wanted->forwarding;
-	slot->addr = wanted->addr;
-	__atomic_store_n(&slot->flags, wanted->flags, __ATOMIC_SEQ_CST);
+	if (memcmp((char *)slot + WORD, (const char *)real + WORD, LINK_PART - WORD))
+		memcpy((char *)slot + WORD, (const char *)real + WORD, LINK_PART - WORD);
+	slot->mtu = real->mtu;
+	slot->service = real->service;
+	slot->port = real->port;
+	slot->forwarding = real->forwarding;
+	slot->addr = real->addr;
+	if (memcmp(&reals->tunnel[id], &wanted->tunnel, sizeof(wanted->tunnel)))
+		reals->tunnel[id] = wanted->tunnel;
+	__atomic_store_n(&slot->flags, real->flags, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
@@ -138,4 +174,5 @@ void reals_mark_gone(struct reals *reals, uint16_t id)
 void reals_clear(struct reals *reals, uint16_t id)
 {
 	memset(&reals->entry[id], 0, sizeof(reals->entry[id]));
+	memset(&reals->tunnel[id], 0, sizeof(reals->tunnel[id]));
 }

@@ -17,16 +17,25 @@ int reals_open(struct dataplane *dataplane, struct interfaces *interfaces, struc
 struct reals *reals_close(struct reals *reals); /* NULL is fine; returns NULL */
 DEFINE_CLEANUP(struct reals, reals_close)
 
-const struct xlb_real *reals_get(const struct reals *reals, uint16_t id);
-/* The link-layer part and XLB_REAL_RESOLVED of `real` from a next hop; NULL or not resolved: not to be sent to. */
-void reals_set_hop(struct reals *reals, struct xlb_real *real, const struct next_hop *hop);
+/* All that the data plane knows of one real server. */
+struct real_entry {
+	struct xlb_real real;
+	struct xlb_tunnel tunnel; /* with XLB_REAL_TUNNEL; else zero */
+};
+
+struct real_entry reals_get(const struct reals *reals, uint16_t id);
+/*
+ * The link-layer part, a tunnel's source address, the MTU and XLB_REAL_RESOLVED of an entry from a next hop; NULL or not resolved:
+ * not to be sent to.
+ */
+void reals_set_hop(struct reals *reals, struct real_entry *entry, const struct next_hop *hop);
 /*
  * The entry becomes `wanted`. May wait for running packets, when more of a used entry changes than one store can;
  * reals_withdraw() before, for many of them, makes one wait of it.
  */
-int reals_write(struct reals *reals, uint16_t id, const struct xlb_real *wanted);
+int reals_write(struct reals *reals, uint16_t id, const struct real_entry *wanted);
 /* Takes the entry out of use if writing `wanted` would have to wait; true: it was, wait before writing. */
-bool reals_withdraw(struct reals *reals, uint16_t id, const struct xlb_real *wanted);
+bool reals_withdraw(struct reals *reals, uint16_t id, const struct real_entry *wanted);
 void reals_mark_gone(struct reals *reals, uint16_t id);
 /* An entry that no packet can reach any more. */
 void reals_clear(struct reals *reals, uint16_t id);

@@ -184,24 +184,19 @@ static bool name_real(struct hearing *hearing, const struct real_server *real)
 
 static bool is_real_of_other_method(struct hearing *hearing, const struct real_server *real)
 {
-	static const char *const methods[] = {
-		[XLB_FORWARD_NAT] = "NAT",
-		[XLB_FORWARD_LOCAL] = "local delivery",
-		[XLB_FORWARD_TUNNEL] = "TUN",
-	};
-	bool named = real->forwarding < ARRAY_SIZE(methods);
 	char name[ENDPOINT_TEXT];
+	const char *why;
 
-	if (real->forwarding == XLB_FORWARD_DIRECT)
+	if (real_is_offered(real, &why))
 		return false;
-	set_detail(hearing, "%s is reached by %s", real_print(real, name),
-	           named ? methods[real->forwarding] : "an unknown method");
+	set_detail(hearing, "%s is reached by %s", real_print(real, name), why);
 	return true;
 }
 
 static bool is_real_of_other_family(struct hearing *hearing, const struct real_server *real)
 {
-	return addr_family(&real->addr) != hearing->service->family && name_real(hearing, real);
+	return real->forwarding != XLB_FORWARD_TUNNEL &&
+	       addr_family(&real->addr) != hearing->service->family && name_real(hearing, real);
 }
 
 static bool is_real_limited(struct hearing *hearing, const struct real_server *real)
@@ -226,7 +221,7 @@ static bool is_real_here(struct hearing *hearing, const struct real_server *real
 static bool is_real_unreachable(struct hearing *hearing, const struct real_server *real)
 {
 	const struct judge_world *world = hearing->world;
-	const char *why = world->route ? world->route(world->context, &real->addr) : NULL;
+	const char *why = world->route ? world->route(world->context, real) : NULL;
 	char name[ENDPOINT_TEXT];
 
 	if (!why)
@@ -362,7 +357,7 @@ static const struct rule {
          "persistence (persistence_timeout {}) is not offered in XDP yet; schedulers 'mh' "
          "and 'sh' keep a client at its real server without it"},
 	{has_unknown_flag, "the service has flag {}, whose meaning xlbd does not know"},
-	{has_other_method, "real server {}, which XDP does not offer yet; it offers DR"},
+	{has_other_method, "real server {}, which XDP does not offer yet; it offers DR and TUN"},
 	{has_other_family, "real server {} is not of the service's address family"},
 	{has_threshold, "real server {}: limits of connections are not counted in XDP yet"},
 	{has_more_reals_than_places, "scheduler 'mh' cannot give everybody a place: {}"},
@@ -452,6 +447,16 @@ static int32_t find_last_weight(const struct service *service, const struct real
 	return known;
 }
 
+/* The interface by which we stand in for IPVS does not carry what kind of tunnel it is: the configuration does. */
+static void join_tunnel(struct real_server *real, const struct real_server *declared)
+{
+	if (real->forwarding != XLB_FORWARD_TUNNEL || declared->forwarding != XLB_FORWARD_TUNNEL)
+		return;
+	real->tunnel_type = declared->tunnel_type;
+	real->tunnel_port = declared->tunnel_port;
+	real->tunnel_flags = declared->tunnel_flags;
+}
+
 static void join_reals(struct service *joined, const struct service *declared,
                        const struct judge_world *world)
 {
@@ -465,6 +470,8 @@ static void join_reals(struct service *joined, const struct service *declared,
 		if (other) {
 			real->sorry = other->sorry;
 			real->origin = other->origin;
+			if (!world->kernel_ipvs)
+				join_tunnel(real, other);
 		}
 		real->last_weight = find_last_weight(joined, real, other, world);
 	}

@@ -30,7 +30,7 @@ struct judge_world {
 	/* Whether the address is one of this host's own. */
 	bool (*is_local)(void *context, const struct xlb_addr *addr);
 	/* Sentence why the real server cannot be reached by XDP (no route, no program on that device), or NULL. */
-	const char *(*route)(void *context, const struct xlb_addr *addr);
+	const char *(*route)(void *context, const struct real_server *real);
 	/* Whether an operator switched the service off by hand (xlbctl bypass). */
 	bool (*bypassed)(void *context, const struct service *service);
 	/* Whether a service that is in force was declared, and in force, the last time. */

@@ -184,7 +184,7 @@ static void add_missing(struct plan *plan, const struct service *old, const stru
 		const struct real_server *real = &new->reals[i];
 
 		/* of a draining service one may come back with a method that is the reason for the draining */
-		if (!is_live(new) && real->forwarding != XLB_FORWARD_DIRECT)
+		if (!is_live(new) && !real_is_offered(real, NULL))
 			continue;
 		if (!old || !service_real_near(old, &real->addr, real->port, &hint))
 			put_real(plan, PHASE_REALS_COME, STEP_REAL_ADD, new, real);

@@ -13,6 +13,7 @@
 #define _GNU_SOURCE /* obstack_vprintf */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/ip_vs.h>
 #include <obstack.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -235,6 +236,40 @@ bool service_set_equal(const struct service_set *a, const struct service_set *b)
 			return false;
 	}
 	return true;
+}
+
+static const char *refusal_of_tunnel(const struct real_server *real)
+{
+	if (real->tunnel_type > XLB_TUNNEL_GRE)
+		return "a tunnel of an unknown type";
+	if (real->tunnel_flags & IP_VS_TUNNEL_ENCAP_FLAG_REMCSUM)
+		return "a tunnel with remote checksums (remcsum)";
+	return real->tunnel_flags ? "a tunnel with checksums (csum)" : NULL;
+}
+
+bool real_is_offered(const struct real_server *real, const char **ret_why)
+{
+	const char *why;
+
+	switch (real->forwarding) {
+	case XLB_FORWARD_DIRECT:
+		why = NULL;
+		break;
+	case XLB_FORWARD_TUNNEL:
+		why = refusal_of_tunnel(real);
+		break;
+	case XLB_FORWARD_NAT:
+		why = "NAT";
+		break;
+	case XLB_FORWARD_LOCAL:
+		why = "local delivery";
+		break;
+	default:
+		why = "an unknown method";
+	}
+	if (why && ret_why)
+		*ret_why = why;
+	return !why;
 }
 
 struct xlb_service_key service_key(const struct xlb_addr *addr, uint16_t port, uint8_t protocol)

@@ -100,6 +100,8 @@ bool service_equal(const struct service *a, const struct service *b);
 /* The same services, in whatever order. */
 bool service_set_equal(const struct service_set *a, const struct service_set *b);
 
+/* Whether XDP offers the way that a real server is reached by; if not, *ret_why says what it is. ret_why may be NULL. */
+bool real_is_offered(const struct real_server *real, const char **ret_why);
 struct xlb_service_key service_key(const struct xlb_addr *addr, uint16_t port, uint8_t protocol);
 struct real_server *service_real(const struct service *service, const struct xlb_addr *addr,
                                  uint16_t port); /* NULL: not there */
