@@ -50,7 +50,6 @@ static const char defaults[] = "keepalived:\n"
 			       "fix_offloads: no\n"
 			       "ipvs:\n"
 			       "  api: auto\n"
-			       "  getsockopt: auto\n"
 			       "  cgroup: auto\n"
 			       "  timeouts: {tcp: 900s, tcp_fin: 120s, udp: 300s}\n"
 			       "  expire_nodest_conn: no\n"
@@ -251,10 +250,6 @@ static void check_rules(struct load *load)
 		complain_rule(load, COMPLAINT_ERROR, "silence", "poll",
 		              "or the daemon counts as dead between two looks",
 		              "'silence' must be at least twice 'poll'");
-	if (file->ipvs.api == CONF_OFF && file->ipvs.getsockopt == CONF_ON)
-		complain_rule(load, COMPLAINT_ERROR, "ipvs.getsockopt", "ipvs.api",
-		              "getsockopt is a part of the interface",
-		              "'ipvs.getsockopt' is on and 'ipvs.api' is off");
 	if (number(CONF_FORM_SECONDS, file->ipvs.timeouts.tcp_fin) >
 	    number(CONF_FORM_SECONDS, file->ipvs.timeouts.tcp))
 		complain_rule(load, COMPLAINT_WARNING, "ipvs.timeouts.tcp_fin", "ipvs.timeouts.tcp",
@@ -318,7 +313,6 @@ static struct xlbd_conf *convert(const struct conf_file *file)
 	conf->firewall = file->firewall;
 	conf->fix_offloads = file->fix_offloads;
 	conf->ipvs_api = file->ipvs.api;
-	conf->ipvs_api_getsockopt = file->ipvs.getsockopt;
 	conf->cgroup = copy_unless(arena, file->ipvs.cgroup, "auto");
 	conf->timeout_tcp = (unsigned)number(CONF_FORM_SECONDS, file->ipvs.timeouts.tcp);
 	conf->timeout_tcp_fin = (unsigned)number(CONF_FORM_SECONDS, file->ipvs.timeouts.tcp_fin);

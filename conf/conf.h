@@ -40,8 +40,7 @@ struct xlbd_conf {
 	enum conf_firewall firewall;
 	bool fix_offloads;
 	/* the IPVS interface for kernels without IPVS */
-	enum conf_switch ipvs_api;            /* auto: when the kernel has no IPVS */
-	enum conf_switch ipvs_api_getsockopt; /* tracepoint for SERVICE and DESTS */
+	enum conf_switch ipvs_api; /* auto: when the kernel has no IPVS */
 	char *cgroup;
 	/* what the kernel says where it has IPVS, and this where not: seconds, and net.ipv4.vs.* */
 	unsigned timeout_tcp, timeout_tcp_fin, timeout_udp;

@@ -66,7 +66,6 @@ static const cyaml_schema_field_t timeouts_fields[] = {
 
 static const cyaml_schema_field_t ipvs_fields[] = {
 	CHOICE("api", struct conf_file_ipvs, api, switches),
-	CHOICE("getsockopt", struct conf_file_ipvs, getsockopt, switches),
 	TEXT("cgroup", struct conf_file_ipvs, cgroup, PATH_LENGTH),
 	SECTION("timeouts", struct conf_file_ipvs, timeouts, timeouts_fields),
 	BOOLEAN("expire_nodest_conn", struct conf_file_ipvs, expire_nodest_conn),

@@ -26,7 +26,7 @@ struct conf_file_timeouts {
 };
 
 struct conf_file_ipvs {
-	int api, getsockopt; /* enum conf_switch */
+	int api; /* enum conf_switch */
 	char *cgroup;
 	struct conf_file_timeouts timeouts;
 	int expire_nodest_conn, sloppy_tcp; /* boolean */

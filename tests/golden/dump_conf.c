@@ -81,7 +81,6 @@ void dump_conf(const struct xlbd_conf *conf, FILE *out)
 	put_text(out, "firewall", firewalls[conf->firewall]);
 	put_text(out, "fix_offloads", booleans[conf->fix_offloads]);
 	put_text(out, "ipvs_api", switches[conf->ipvs_api]);
-	put_text(out, "ipvs_api_getsockopt", switches[conf->ipvs_api_getsockopt]);
 	put_text(out, "cgroup", conf->cgroup);
 	put_number(out, "timeout_tcp", conf->timeout_tcp);
 	put_number(out, "timeout_tcp_fin", conf->timeout_tcp_fin);
