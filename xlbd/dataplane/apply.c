@@ -297,6 +297,21 @@ static int end_service(struct apply *apply, const struct xlb_service_key *key, u
 	return service_table_put(apply->table, &slot);
 }
 
+/* Places of a ring hold indices into service->reals; packets want ids. Each is looked up once, however many places it has. */
+static int name_places(const struct apply *apply, const struct service *service, struct ring *ring)
+{
+	_cleanup_free_ uint16_t *ids = calloc(service->real_count + 1, sizeof(*ids));
+
+	if (!ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < service->real_count; i++)
+		ids[i + 1] = apply_real_id(apply, &service->key, &service->reals[i].addr,
+		                           service->reals[i].port);
+	for (size_t i = 0; i < ring->length; i++)
+		ring->place[i] = ids[ring->place[i]];
+	return 0;
+}
+
 static int swap_ring(struct apply *apply, const struct service *service)
 {
 	struct xlb_name name = service_name(&service->key);
@@ -309,15 +324,10 @@ static int swap_ring(struct apply *apply, const struct service *service)
 	r = ring_build(service, apply->mh_size, &ring);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < ring.length; i++) {
-		const struct real_server *real;
-
-		if (!ring.place[i])
-			continue;
-		real = &service->reals[ring.place[i] - 1];
-		ring.place[i] = apply_real_id(apply, &service->key, &real->addr, real->port);
-	}
-	r = rings_swap(dataplane_map(apply->dataplane, MAP_RINGS), id, ring.place, ring.length);
+	r = name_places(apply, service, &ring);
+	if (r >= 0)
+		r = rings_swap(dataplane_map(apply->dataplane, MAP_RINGS), id, ring.place,
+		               ring.length);
 	ring_free(&ring);
 	/* wrr begins its cycle anew after every change, as the kernel's goes back to the head of its list */
 	if (r >= 0 && !strcmp(service->scheduler, "wrr")) {
