@@ -28,10 +28,9 @@
 #include "xlbd/readiness.h"
 #include "xlbd/xlbd.h"
 
-#define TOPIC       "daemon"
-#define API_REST_MS 30000
+#define TOPIC "daemon"
 
-static int64_t boot_ms(void)
+int64_t xlbd_boot_ms(void)
 {
 	struct timespec now;
 
@@ -40,64 +39,6 @@ static int64_t boot_ms(void)
 }
 
 /* ---- what is in force ------------------------------------------------------------------------- */
-
-/* Loading our interface costs a second of CPU: after a failure it rests for a while. */
-static int open_api(struct xlbd *xlbd)
-{
-	struct ipvs_api_options options = {.cgroup = xlbd->conf->cgroup};
-	char folder[256];
-	int r;
-
-	if (boot_ms() < xlbd->api_rests_until)
-		return -EAGAIN;
-	snprintf(folder, sizeof(folder), "%s/ipvs_api", xlbd->conf->pin_folder);
-	options.pin_folder = folder;
-	r = ipvs_api_open(&options, &xlbd->api);
-	if (r < 0) {
-		log_error(TOPIC, "the kernel has no IPVS, and xlbd cannot answer for it: %s",
-		          ipvs_api_problem(r));
-		xlbd->api_rests_until = boot_ms() + API_REST_MS;
-		return r;
-	}
-	log_notice(
-		TOPIC,
-		"the kernel has no IPVS: xlbd answers for it; what XDP cannot forward is unserved");
-	return 0;
-}
-
-/* Opens the kernel's table, or ours where the kernel has none. Tried again with every look until one is there. */
-static int open_table(struct xlbd *xlbd)
-{
-	const char *netns = xlbd->declared ? xlbd->declared->net_namespace_ipvs : NULL;
-	int r;
-
-	if (xlbd->ipvs || xlbd->api)
-		return 0;
-	r = ipvs_netlink_open(netns, &xlbd->ipvs);
-	if (r == 0) {
-		log_notice(TOPIC, "the kernel's IPVS table is the truth");
-		return 0;
-	}
-	return r != -ENOENT || xlbd->conf->ipvs_api == CONF_OFF ? r : open_api(xlbd);
-}
-
-static int read_table(struct xlbd *xlbd, struct service_set **ret)
-{
-	bool unstable = false;
-	int r = open_table(xlbd);
-
-	if (r < 0)
-		return r;
-	if (xlbd->api)
-		r = ipvs_api_read(xlbd->api, ret);
-	else
-		r = ipvs_netlink_read(xlbd->ipvs, ret, &unstable);
-	if (r == -ENOENT && xlbd->ipvs) /* the module went: look for another table next time */
-		xlbd->ipvs = ipvs_netlink_close(xlbd->ipvs);
-	if (r >= 0 && unstable)
-		xlbd_look_soon(xlbd, "the table changed while it was read");
-	return r;
-}
 
 /* Timeouts from the table in force into the control block, by phase, in ticks. */
 static void set_timeouts(struct xlbd *xlbd)
@@ -190,7 +131,7 @@ static void bring_in_line(struct xlbd *xlbd, struct service_set *services, const
 	}
 	if (plan_count(plan)) {
 		xlbd->generation++;
-		xlbd->changed = boot_ms();
+		xlbd->changed = xlbd_boot_ms();
 		log_info(TOPIC, "%s: %zu steps to generation %llu", why, plan_count(plan),
 		         (unsigned long long)xlbd->generation);
 		if (apply_plan(xlbd->apply, plan, xlbd->neighbours) < 0)
@@ -218,20 +159,10 @@ void xlbd_look(struct xlbd *xlbd, const char *why)
 	struct xlb_control *control = dataplane_control(xlbd->dataplane);
 	struct service_set *judged = NULL;
 	struct judge_world world;
-	int r = read_table(xlbd, &in_force);
+	int r = xlbd_read_table(xlbd, &in_force);
 
-	if (r < 0) {
-		if (xlbd->table_readable || !xlbd->trouble[0])
-			log_errno(
-				r, TOPIC,
-				"cannot read the IPVS table; what was read before stays in force");
-		snprintf(xlbd->trouble, sizeof(xlbd->trouble), "the IPVS table cannot be read: %s",
-		         strerror(-r));
-		xlbd->table_readable = false;
+	if (r < 0)
 		return;
-	}
-	xlbd->table_readable = true;
-	xlbd->trouble[0] = '\0';
 	xlbd_follow_keepalived(xlbd, in_force);
 	read_sysctls(xlbd);
 	set_timeouts(xlbd);
@@ -514,7 +445,7 @@ int xlbd_start(struct xlbd *xlbd)
 	                       .tv_usec = (xlbd->conf->poll % 1000) * 1000};
 	int r;
 
-	xlbd->started = boot_ms();
+	xlbd->started = xlbd_boot_ms();
 	xlbd->tick = event_new(xlbd->base, -1, EV_PERSIST, on_tick, xlbd);
 	xlbd->look = evtimer_new(xlbd->base, on_look, xlbd);
 	xlbd->resizing = evtimer_new(xlbd->base, on_resizing, xlbd);
@@ -541,7 +472,7 @@ int xlbd_start(struct xlbd *xlbd)
 	if (r < 0)
 		return r;
 	want_connections(xlbd);
-	r = privileges_drop(xlbd->declared && xlbd->declared->net_namespace_ipvs);
+	r = privileges_drop(xlbd->ipvs_netns != NULL);
 	if (r < 0)
 		log_warning(TOPIC, "going on with more privileges than needed");
 	return event_add(xlbd->tick, &poll) < 0 ? -ENOMEM : 0;
@@ -559,8 +490,7 @@ void xlbd_stop(struct xlbd *xlbd)
 		event_free(xlbd->resizing);
 	neighbours_stop(xlbd->neighbours);
 	network_stop(xlbd->network);
-	ipvs_api_close(xlbd->api);
-	ipvs_netlink_close(xlbd->ipvs);
+	xlbd_close_table(xlbd);
 	apply_close(xlbd->apply);
 	interfaces_close(xlbd->interfaces);
 	resize_close(xlbd->resize);

@@ -57,6 +57,7 @@ struct xlbd {
 	struct service_set *services; /* joined and judged: the generation in force */
 	struct ipvs_netlink *ipvs;    /* the kernel's table, or NULL */
 	struct ipvs_api *api;         /* ours, or NULL */
+	char *ipvs_netns;             /* where both are looked for; NULL: our namespace */
 	int64_t api_rests_until;      /* CLOCK_BOOTTIME ms: opening it failed, try again then */
 	struct ipvs_timeouts timeouts;
 	struct sysctls sysctls;
@@ -103,6 +104,17 @@ void xlbd_look_soon(struct xlbd *xlbd, const char *why);
 int xlbd_reload(struct xlbd *xlbd, struct complaints *complaints);
 /* key NULL: all services. -ENOENT: no such service. */
 int xlbd_bypass(struct xlbd *xlbd, const struct xlb_service_key *key, bool on);
+
+int64_t xlbd_boot_ms(void); /* CLOCK_BOOTTIME */
+
+/* ---- table.c ---------------------------------------------------------------------------------- */
+
+/*
+ * The table in force, opened if it is not. On failure xlbd->trouble says why, logged when it is another reason than before;
+ * what was read before stays in force.
+ */
+int xlbd_read_table(struct xlbd *xlbd, struct service_set **ret);
+void xlbd_close_table(struct xlbd *xlbd);
 
 /* ---- declared.c ------------------------------------------------------------------------------- */
 

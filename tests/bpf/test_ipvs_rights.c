@@ -329,7 +329,8 @@ static void detached_nothing_answers(void **state)
 static int open_elsewhere(void *context)
 {
 	struct fixture *fixture = context;
-	struct ipvs_api_options options = {fixture->lab.pins, fixture->lab.cgroup};
+	struct ipvs_api_options options = {.pin_folder = fixture->lab.pins,
+	                                   .cgroup = fixture->lab.cgroup};
 	struct ipvs_api *api;
 
 	return unshare(CLONE_NEWNET) < 0 ? 100 : -ipvs_api_open(&options, &api);
@@ -337,7 +338,7 @@ static int open_elsewhere(void *context)
 
 static int open_with(const struct fixture *fixture, const char *pins, const char *cgroup)
 {
-	struct ipvs_api_options options = {pins, cgroup};
+	struct ipvs_api_options options = {.pin_folder = pins, .cgroup = cgroup};
 	struct ipvs_api *api = NULL;
 	int r = ipvs_api_open(&options, &api);
 

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -31,11 +30,8 @@
 
 #include "bpf/ipvs_api.skel.h"
 #include "xlbd/ipvs/api_inside.h"
+#include "xlbd/ipvs/namespace.h"
 #include "xlbd/ipvs/netlink.h"
-
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71 /* Linux 5.14; not in Debian 12's <sys/socket.h> */
-#endif
 
 #define READ_TRIES 8
 
@@ -302,10 +298,10 @@ static bool module_is_installed(void)
 	return false;
 }
 
-static int kernel_has_none(void)
+static int kernel_has_none(const char *netns)
 {
 	struct ipvs_netlink *kernel = NULL;
-	int r = ipvs_netlink_open(NULL, &kernel);
+	int r = ipvs_netlink_open(netns, &kernel);
 
 	if (r == 0) {
 		ipvs_netlink_close(kernel);
@@ -314,16 +310,6 @@ static int kernel_has_none(void)
 	if (r != -ENOENT)
 		return r;
 	return module_is_installed() ? -EEXIST : 0;
-}
-
-static int own_netns(uint64_t *ret)
-{
-	_cleanup_close_ int socket_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	socklen_t length = sizeof(*ret);
-
-	if (socket_fd < 0)
-		return -errno;
-	return getsockopt(socket_fd, SOL_SOCKET, SO_NETNS_COOKIE, ret, &length) < 0 ? -errno : 0;
 }
 
 static int load(struct ipvs_api *api)
@@ -357,7 +343,7 @@ int ipvs_api_open(const struct ipvs_api_options *options, struct ipvs_api **ret)
 {
 	_cleanup_(ipvs_api_closep) struct ipvs_api *api = calloc(1, sizeof(*api));
 	_cleanup_close_ int cgroup = -1;
-	int r = kernel_has_none();
+	int r = kernel_has_none(options->netns);
 
 	if (r < 0)
 		return r;
@@ -366,12 +352,13 @@ int ipvs_api_open(const struct ipvs_api_options *options, struct ipvs_api **ret)
 	api->generation = NO_COPY;
 	api->table = malloc(sizeof(*api->table));
 	api->pin_folder = strdup(options->pin_folder);
-	if (!api->table || !api->pin_folder)
+	api->netns_path = options->netns ? namespace_path(options->netns) : NULL;
+	if (!api->table || !api->pin_folder || (options->netns && !api->netns_path))
 		return -ENOMEM;
 	cgroup = open_cgroup(options->cgroup);
 	if (cgroup < 0)
 		return cgroup;
-	r = own_netns(&api->netns);
+	r = namespace_cookie(api->netns_path, &api->identity, &api->netns);
 	if (r == 0)
 		r = make_folder(api->pin_folder);
 	if (r == 0)
@@ -396,8 +383,11 @@ const char *ipvs_api_problem(int error)
 		{-ENODEV, "no cgroup2 is mounted: mount one, or name one in `cgroup`"},
 		{-EBADF,
 	         "the pin folder is not on a BPF file system (mount -t bpf bpf /sys/fs/bpf)"},
-		{-EXDEV,
-	         "the table pinned there belongs to another network namespace: use another folder"},
+		{-EXDEV, "the table pinned there belongs to another network namespace, or to one "
+	                 "that is gone: take it "
+	                 "away with `xlbd --remove`, or use another folder"},
+		{-ENXIO, "there is no network namespace of the name that keepalived.conf gives in "
+	                 "net_namespace_ipvs"},
 		{-ESTALE,
 	         "the table pinned there has another layout: remove it and restart keepalived"},
 		{-EPERM, "it takes CAP_BPF, CAP_NET_ADMIN and CAP_PERFMON"},
@@ -422,6 +412,7 @@ struct ipvs_api *ipvs_api_close(struct ipvs_api *api)
 	ipvs_api_bpf__destroy(api->skeleton);
 	free(api->table);
 	free(api->pin_folder);
+	free(api->netns_path);
 	free(api);
 	return NULL;
 }
@@ -464,6 +455,8 @@ int ipvs_api_copy(struct ipvs_api *api)
 	int fd = bpf_map__fd(map_of(api, PIN_TABLE));
 	uint32_t zero = 0;
 
+	if (api->netns_path && !namespace_is_the_same(api->netns_path, &api->identity))
+		return -ENXIO;
 	for (int i = 0;; i++) {
 		uint64_t before = generation_now(api);
 		bool locked = i >= READ_TRIES;

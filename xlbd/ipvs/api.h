@@ -14,12 +14,14 @@ struct ipvs_api_options {
 	const char *
 		pin_folder; /* on a bpffs, made if missing; programs and table outlive the daemon there */
 	const char *cgroup; /* where to attach; NULL: the root of the cgroup2 mount */
+	const char *
+		netns; /* as for ipvs_netlink_open(): keepalived's net_namespace_ipvs; NULL: ours */
 };
 
 /*
- * Loads and attaches, or takes over what is pinned: the table stays, the programs become ours. The interface serves the network
- * namespace that the calling thread is in, no other. Does not log: ipvs_api_problem() has the sentence.
- * -EEXIST: the kernel has IPVS, or will: the module is installed; -ENODEV: no cgroup2; -EBADF: pin_folder is not on a bpffs; -EXDEV, -ESTALE: what is
+ * Loads and attaches, or takes over what is pinned: the table stays, the programs become ours. The interface serves one network
+ * namespace, no other: commands count that come by a socket made there. Does not log: ipvs_api_problem() has the sentence.
+ * -EEXIST: the kernel has IPVS, or will: the module is installed; -ENODEV: no cgroup2; -EBADF: pin_folder is not on a bpffs; -ENXIO: no such network namespace; -EXDEV, -ESTALE: what is
  * pinned is of another namespace, of another layout; -EPERM; -EOPNOTSUPP: not on this kernel.
  */
 int ipvs_api_open(const struct ipvs_api_options *options, struct ipvs_api **ret);
@@ -33,7 +35,7 @@ int ipvs_api_detach(struct ipvs_api *api);
 /* The same for what a daemon left behind; 0 too if there is nothing. */
 int ipvs_api_remove(const char *pin_folder);
 
-/* The table of our network namespace, as ipvs_netlink_read() gives the kernel's: services oldest first, reals newest first. */
+/* The table, as ipvs_netlink_read() gives the kernel's: services oldest first, reals newest first. -ENXIO: its network namespace is gone. */
 int ipvs_api_read(struct ipvs_api *api, struct service_set **ret);
 int ipvs_api_timeouts(struct ipvs_api *api, struct ipvs_timeouts *ret);
 

@@ -6,6 +6,7 @@
 #define XLBD_IPVS_API_INSIDE_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "ipvs_api.h"
 #include "xlbd/ipvs/api.h"
@@ -18,7 +19,9 @@ struct item;         /* api_table.c: a service or real server whose statistics a
 struct ipvs_api {
 	struct ipvs_api_bpf *skeleton;
 	char *pin_folder;
-	uint64_t netns;
+	char *netns_path; /* of the namespace whose table it is; NULL: ours */
+	struct stat identity;
+	uint64_t netns;                   /* its cookie */
 	struct ipvs_api_control *control; /* mapped */
 	struct ipvs_api_stats_record *stats;
 	struct ipvs_api_table *table; /* our copy */

@@ -13,16 +13,13 @@
  * another one under the same name. Both are looked at before each read: the family by its number, because asking for it by name
  * makes the kernel run modprobe, the namespace by its inode.
  *
- * A namespace is entered only for the moment in which a socket is made. This file never writes to the table, never loads a
+ * A namespace is entered (namespace.c) only for the moment in which a socket is made. This file never writes to the table, never loads a
  * module, and logs only that it cannot go on.
  */
-#define _GNU_SOURCE /* setns */
 #include <errno.h>
-#include <fcntl.h>
 #include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
 #include <linux/ip_vs.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -30,6 +27,7 @@
 #include <sys/time.h>
 
 #include "xlbd/ipvs/attributes.h"
+#include "xlbd/ipvs/namespace.h"
 #include "xlbd/ipvs/netlink.h"
 #include "xlbd/log.h"
 #include "xlbd/model/addr.h"
@@ -85,29 +83,14 @@ static int make_socket(struct mnl_socket **ret)
 	return 0;
 }
 
-/* A daemon in the wrong namespace would attach to the wrong devices: there is nothing sensible left to do. */
-static void go_back(int own)
-{
-	if (setns(own, CLONE_NEWNET) == 0)
-		return;
-	(void)log_errno(-errno, TOPIC, "cannot return to our own network namespace");
-	abort();
-}
-
 static int make_socket_in(const char *netns, struct stat *ret_identity, struct mnl_socket **ret)
 {
-	_cleanup_close_ int own = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-	_cleanup_close_ int other = open(netns, O_RDONLY | O_CLOEXEC);
-	int r;
+	int way_back, r = namespace_enter(netns, ret_identity, &way_back);
 
-	if (own < 0)
-		return -errno;
-	if (other < 0 || fstat(other, ret_identity) < 0)
-		return errno == ENOENT ? -ENXIO : -errno;
-	if (setns(other, CLONE_NEWNET) < 0)
-		return errno == EINVAL ? -ENXIO : -errno; /* EINVAL: a file, but no namespace */
+	if (r < 0)
+		return r;
 	r = make_socket(ret);
-	go_back(own);
+	namespace_leave(way_back);
 	return r;
 }
 
@@ -121,10 +104,7 @@ static void drop_socket(struct ipvs_netlink *ipvs)
 
 static bool is_elsewhere(const struct ipvs_netlink *ipvs)
 {
-	struct stat now;
-
-	return ipvs->netns && (stat(ipvs->netns, &now) < 0 || now.st_dev != ipvs->identity.st_dev ||
-	                       now.st_ino != ipvs->identity.st_ino);
+	return ipvs->netns && !namespace_is_the_same(ipvs->netns, &ipvs->identity);
 }
 
 /* ---- one request and its answer ---------------------------------------------------------------- */
@@ -439,9 +419,7 @@ int ipvs_netlink_open(const char *netns, struct ipvs_netlink **ret)
 	if (!ipvs)
 		return -ENOMEM;
 	ipvs->buffer = malloc(BUFFER);
-	if (netns &&
-	    asprintf(&ipvs->netns, "%s%s", strchr(netns, '/') ? "" : "/run/netns/", netns) < 0)
-		ipvs->netns = NULL;
+	ipvs->netns = netns ? namespace_path(netns) : NULL;
 	if (!ipvs->buffer || (netns && !ipvs->netns))
 		return -ENOMEM;
 	/* Anybody may resolve the family: the first question to IPVS tells whether we may ask. */
