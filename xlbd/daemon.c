@@ -233,12 +233,26 @@ static void tell_counters(struct xlbd *xlbd)
 	}
 }
 
+/* With the timeouts that the connections were kept by, so before they are set, and before the heart beats. */
+static void wake_flows(struct xlbd *xlbd)
+{
+	uint64_t gone = flows_wake(xlbd->flows, dataplane_now(xlbd->dataplane),
+	                           dataplane_control(xlbd->dataplane)->heartbeat);
+
+	if (gone)
+		log_warning(TOPIC,
+		            "nobody looked after the connection table for days: %llu connections "
+		            "whose age cannot be told were removed",
+		            (unsigned long long)gone);
+}
+
 static void on_tick(evutil_socket_t fd, short what, void *context)
 {
 	struct xlbd *xlbd = context;
 
 	(void)fd;
 	(void)what;
+	wake_flows(xlbd);
 	if (dataplane_heartbeat(xlbd->dataplane) < 0)
 		log_error(TOPIC,
 		          "the heartbeat cannot be written: new connections will go to the kernel");
@@ -396,7 +410,6 @@ static int open_dataplane(struct xlbd *xlbd)
 
 	if (r < 0)
 		return r;
-	set_timeouts(xlbd);
 	r = counters_open(dataplane_map(xlbd->dataplane, MAP_VERDICT_COUNTERS),
 	                  dataplane_map(xlbd->dataplane, MAP_REAL_COUNTERS),
 	                  dataplane_map(xlbd->dataplane, MAP_SERVICE_COUNTERS), &xlbd->counters);
@@ -405,6 +418,8 @@ static int open_dataplane(struct xlbd *xlbd)
 	r = resize_open_flows(xlbd->dataplane, &xlbd->flows);
 	if (r < 0)
 		return log_errno(r, TOPIC, "cannot map the connection table");
+	wake_flows(xlbd);
+	set_timeouts(xlbd);
 	r = resize_open(xlbd->dataplane, &xlbd->resize);
 	if (r < 0)
 		return r;

@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """xlbd stops, is killed, starts again, while clients work: connections go on, counters go on."""
 
+import ctypes
+import ctypes.util
 import time
 
 import client
 from lab import VIP, wait_for
+
+
+def set_heartbeat(director, tick):
+    """The first word of the pinned control block: when the daemon was last alive."""
+    libbpf = ctypes.CDLL(ctypes.util.find_library("bpf") or "libbpf.so.1", use_errno=True)
+    control = libbpf.bpf_obj_get(f"{director.bpffs}/xlbd/control".encode())
+    key, value = ctypes.c_uint32(0), ctypes.create_string_buffer(128)
+    assert control >= 0 and libbpf.bpf_map_lookup_elem(control, ctypes.byref(key), value) == 0
+    value[0:8] = tick.to_bytes(8, "little")
+    assert libbpf.bpf_map_update_elem(control, ctypes.byref(key), value, 0) == 0
 
 
 def totals(director):
@@ -94,6 +106,21 @@ def test_it_starts_on_a_director_where_keepalived_has_run_for_long(site):
     wait_for("keepalived takes the dead one out", lambda: "10.99.0.12" not in director.ipvsadm("-Ln"))
     director.start_xlbd()
     director.wait_served(here.reals[:1])
+
+
+def test_after_days_without_a_daemon_no_connection_is_believed_whose_age_cannot_be_told(site):
+    here = site()
+    director = here.start()
+    held = here.client.client("hold", VIP, 80, "--count", 10, "--every", 0.05)
+    held.wait(50)
+    wait_for("all are counted", lambda: director.show("status")["connections"]["live"] >= 10)
+    director.stop_xlbd()
+    set_heartbeat(director, 1)  # the clock of the table has gone round since
+    director.start_xlbd()
+    assert "connections whose age cannot be told were removed" in director.xlbd.text()
+    wait_for("they end", lambda: len({event.who for event in held.failures()}) == 10)  # no IPVS to know them
+    director.wait_served(here.reals)
+    assert here.client.call(client.many_gets, 10, VIP) == {"r1": 5, "r2": 5}
 
 
 def test_remove_takes_everything_out_of_the_kernel(site):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * flows_inside.h - what flows.c and flows_move.c share: the mappings, and the protocol of bpf/table.h applied to them. For
+ * flows_inside.h - what flows.c, flows_move.c and flows_wake.c share: the mappings, and the protocol of bpf/table.h applied to them. For
  * nobody else.
  */
 #ifndef XLBD_DATAPLANE_FLOWS_INSIDE_H
