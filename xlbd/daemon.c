@@ -477,8 +477,13 @@ int xlbd_start(struct xlbd *xlbd)
 		log_warning(TOPIC, "no service is declared until '%s' can be read",
 		            xlbd->conf->keepalived_conf);
 	role_refresh(xlbd->role, xlbd->network);
-	/* the heart beats only when everything is in its place: until then new connections are the kernel's */
+	/*
+	 * The heart beats only when everything is in its place: until then new connections are the kernel's. That of the daemon
+	 * before goes on beating: what it left was right a moment ago, and the first look may take a second.
+	 */
+	(void)dataplane_keep_heart(xlbd->dataplane);
 	xlbd_look(xlbd, "start");
+	sweep(xlbd); /* so that there is something to show from the beginning */
 	r = dataplane_heartbeat(xlbd->dataplane);
 	if (r < 0)
 		return log_errno(r, TOPIC, "cannot write the heartbeat");

@@ -28,14 +28,14 @@ struct tick clock_tick(unsigned hz)
 	                     .microseconds = (unsigned)((1000000ull << shift) / hz)};
 }
 
-static int jiffies(int program, uint32_t *ret)
+static int run(int program, uint32_t *ret)
 {
 	unsigned char frame[64] = {0};
-	LIBBPF_OPTS(bpf_test_run_opts, run, .data_in = frame, .data_size_in = sizeof(frame));
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame, .data_size_in = sizeof(frame));
 
-	if (bpf_prog_test_run_opts(program, &run))
+	if (bpf_prog_test_run_opts(program, &options))
 		return -errno;
-	*ret = run.retval;
+	*ret = options.retval;
 	return 0;
 }
 
@@ -45,6 +45,28 @@ static double seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int clock_now(const struct tick *tick, uint64_t *ret)
+{
+	/* the answer has 32 bits: of ticks that is enough for decades, of jiffies not for a year */
+	const struct bpf_insn code[] = {
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_jiffies64},
+		{.code = BPF_ALU64 | BPF_RSH | BPF_K, .imm = (int)tick->shift},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	_cleanup_close_ int program =
+		bpf_prog_load(BPF_PROG_TYPE_XDP, "tick", "GPL", code, ARRAY_SIZE(code), NULL);
+	uint32_t now;
+	int r;
+
+	if (program < 0)
+		return -errno;
+	r = run(program, &now);
+	if (r < 0)
+		return r;
+	*ret = now;
+	return 0;
 }
 
 int clock_measure(struct tick *ret)
@@ -64,12 +86,12 @@ int clock_measure(struct tick *ret)
 
 	if (program < 0)
 		return -errno;
-	r = jiffies(program, &first);
+	r = run(program, &first);
 	if (r < 0)
 		return r;
 	start = seconds();
 	nanosleep(&pause, NULL);
-	r = jiffies(program, &last);
+	r = run(program, &last);
 	if (r < 0)
 		return r;
 	rate = (last - first) / (seconds() - start);

@@ -28,6 +28,7 @@
 
 #include "xlbd/cleanup.h"
 #include "xlbd/dataplane/clock.h"
+#include "xlbd/dataplane/heartbeat.h"
 #include "xlbd/dataplane/loader.h"
 #include "xlbd/dataplane/table_pins.h"
 #include "xlbd/log.h"
@@ -271,6 +272,12 @@ static int keep_maps(struct dataplane *dataplane)
 	return 0;
 }
 
+static void keep_heart(const struct dataplane *dataplane, const char *when)
+{
+	if (dataplane->pin_folder && heartbeat_keep(dataplane->pin_folder, &dataplane->tick))
+		log_debug(TOPIC, "the heart goes on beating %s", when);
+}
+
 static int start(struct dataplane *dataplane, const struct dataplane_options *options)
 {
 	int r = clock_measure(&dataplane->tick);
@@ -279,9 +286,12 @@ static int start(struct dataplane *dataplane, const struct dataplane_options *op
 		return log_errno(
 			r, TOPIC,
 			"cannot load a BPF program (CAP_BPF and CAP_NET_ADMIN are needed)");
+	/* the load takes a second or more, and the program of before is at work */
+	keep_heart(dataplane, "before the program is loaded");
 	r = load(dataplane, options, true);
 	if (r < 0)
 		return r;
+	keep_heart(dataplane, "behind the load");
 	r = keep_maps(dataplane);
 	return r < 0 ? r : open_control(dataplane, options);
 }
@@ -345,6 +355,13 @@ uint64_t dataplane_now(struct dataplane *dataplane)
 	/* the program was loaded and takes no arguments: running it cannot fail */
 	(void)run(dataplane->skeleton->progs.xlb_clock);
 	return dataplane->skeleton->bss->clock_answer;
+}
+
+bool dataplane_keep_heart(struct dataplane *dataplane)
+{
+	return heartbeat_counts(dataplane->control->heartbeat, dataplane->control->silence,
+	                        dataplane_now(dataplane)) &&
+	       dataplane_heartbeat(dataplane) == 0;
 }
 
 int dataplane_heartbeat(struct dataplane *dataplane)

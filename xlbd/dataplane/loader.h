@@ -33,6 +33,8 @@ DEFINE_CLEANUP(struct dataplane, dataplane_close)
 /* The tick now (64 bit), and the heart beats: packets see that the daemon is alive. */
 uint64_t dataplane_now(struct dataplane *dataplane);
 int dataplane_heartbeat(struct dataplane *dataplane);
+/* Beats only if the heart (of the daemon before) has not fallen silent: while the daemon starts. True: it did. */
+bool dataplane_keep_heart(struct dataplane *dataplane);
 unsigned dataplane_tick_ms(const struct dataplane *dataplane);      /* 256 at HZ=250 and HZ=1000 */
 struct xlb_control *dataplane_control(struct dataplane *dataplane); /* mapped */
 
