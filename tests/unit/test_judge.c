@@ -348,6 +348,21 @@ static void a_real_server_on_this_host_is_a_reason(void **state)
 	expect_hands_off(&trial, "real server 10.0.0.2:80 is an address of this host");
 }
 
+static void a_standby_that_is_a_real_server_itself_stands_by(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	make_trial(&trial);
+	trial.local = trial.reals[1].addr;
+	trial.foreign = true;
+	expect(&trial, SIDE_STANDBY, NULL);
+	trial.world.kernel_ipvs = false;
+	expect(&trial, SIDE_STANDBY, NULL);
+	trial.foreign = false;
+	expect(&trial, SIDE_UNSERVED, "real server 10.0.0.2:80 is an address of this host");
+}
+
 static void a_real_server_that_xdp_cannot_reach_is_a_reason(void **state)
 {
 	struct trial trial;
@@ -593,6 +608,7 @@ int main(void)
 		cmocka_unit_test(a_cycle_that_no_ring_holds_is_a_reason),
 		cmocka_unit_test(an_unknown_share_of_mh_is_a_reason),
 		cmocka_unit_test(a_real_server_on_this_host_is_a_reason),
+		cmocka_unit_test(a_standby_that_is_a_real_server_itself_stands_by),
 		cmocka_unit_test(a_real_server_that_xdp_cannot_reach_is_a_reason),
 		cmocka_unit_test(more_real_servers_than_ids_is_a_reason),
 		cmocka_unit_test(declared_but_not_in_force_is_a_reason),

@@ -250,9 +250,10 @@ static bool has_threshold(struct hearing *hearing)
 	return any_real(hearing, is_real_limited);
 }
 
+/* While another director has the address this host is a real server like the others, and XDP touches nothing. */
 static bool has_local_real(struct hearing *hearing)
 {
-	return any_real(hearing, is_real_here);
+	return !hearing->service->standby && any_real(hearing, is_real_here);
 }
 
 static bool has_unreachable_real(struct hearing *hearing)
