@@ -58,6 +58,23 @@ struct {
 	__type(value, struct xlb_tunnel);
 } tunnels SEC(".maps");
 
+/* What virtual server an id is, for answers of NAT real servers. Mapped by the daemon. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, XLB_IDS);
+	__type(key, __u32);
+	__type(value, struct xlb_service_key);
+} service_keys SEC(".maps");
+
+/* Where routes lead, by device; a miss: nothing of ours leaves there. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, XLB_EXITS);
+	__type(key, __u32);
+	__type(value, struct xlb_way);
+} ways SEC(".maps");
+
 /* The ring of each service, by id, replaced whole; no inner map: no real server. */
 struct ring_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -117,7 +134,7 @@ struct fragment_key {
 struct fragment {
 	__u32 real;
 	__u16 service;
-	__u16 pad;
+	__u16 side; /* whose packet it is */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -30,6 +30,9 @@ struct packet {
 	__u8 ttl;
 	__u8 source_route; /* an IP option asks for a way of its own */
 	__u8 ipv6;
+	__u8 side;  /* enum tcp_side: whose packet it is */
+	__u16 l4;   /* offset of the ports in the frame; of PACKET_ERROR: of the ports inside */
+	__u16 icmp; /* of PACKET_ERROR: offset of the ICMP header */
 	__be32 fragment_id;
 	__u32 length; /* of the IP packet */
 	__u32 l3;     /* offset of the IP header in the frame */
@@ -42,6 +45,18 @@ struct packet {
 	__u32 real;
 	__u32 exit; /* where to, when not back by the same interface */
 };
+
+/* The other end's view of it: source and destination change places. */
+static __always_inline void packet_turn(struct packet *packet)
+{
+	struct xlb_addr from = packet->client;
+	__be16 port = packet->client_port;
+
+	packet->client = packet->to.addr;
+	packet->client_port = packet->to.port;
+	packet->to.addr = from;
+	packet->to.port = port;
+}
 
 #define PACKET_IS_TCP(p) ((p)->to.protocol == IPPROTO_TCP)
 

@@ -3,7 +3,7 @@
  * xlb.bpf.c - the data plane's entry, and the order of its stages; nothing else.
  *
  * A frame becomes a struct packet (stage/read.h), finds its virtual server (service.h), its connection (flow.h) or a
- * real server for a new one (begin.h, choose.h), and leaves (forward.h). Each stage returns XLB_CONTINUE or the verdict that
+ * real server for a new one (begin.h, choose.h), and leaves (forward.h); or it is an answer of a NAT real server (reply.h). Each stage returns XLB_CONTINUE or the verdict that
  * ends the way; every verdict is counted under its name (count.h).
  *
  * The program decides alone: no packet waits for the daemon. It attaches to every device that packets of virtual servers
@@ -24,6 +24,7 @@
 #include "stage/forward.h"
 #include "stage/fragment.h"
 #include "stage/read.h"
+#include "stage/reply.h"
 #include "stage/service.h"
 
 /* A packet with ports: which virtual server, which connection, which real server. */
@@ -35,9 +36,10 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict pack
 	enum xlb_verdict verdict;
 
 	verdict = service_find(ctx, state, packet);
-	if (verdict != XLB_CONTINUE)
-		return verdict;
-	verdict = flow_find(state, packet, now & (TABLE_TICKS - 1), &hit);
+	if (verdict == XLB_NOT_OURS && state->flags & XLB_CONTROL_NAT)
+		verdict = reply_direct(ctx, state, packet, now & (TABLE_TICKS - 1));
+	else if (verdict == XLB_CONTINUE)
+		verdict = flow_find(state, packet, now & (TABLE_TICKS - 1), &hit);
 	if (verdict == XLB_CONTINUE && !packet->real)
 		verdict = hit.word ? connection_reopen(state, packet, now, &hit)
 		                   : connection_begin(state, packet, now);
@@ -61,7 +63,8 @@ int xlb_ingress(struct xdp_md *ctx)
 		verdict = packet.kind == PACKET_FOLLOWER ? fragment_find(&packet)
 		                                         : packet_direct(ctx, state, &packet);
 	if (verdict == XLB_CONTINUE)
-		verdict = packet_forward(ctx, &packet);
+		verdict = packet.side == TCP_SERVER ? reply_send(ctx, &packet)
+		                                    : packet_forward(ctx, &packet);
 	return verdict_count(&packet, verdict);
 }
 

@@ -79,6 +79,13 @@ enum xlb_service_flag {
 };
 
 /*
+ * In `protocol` of a key: not a virtual server but where packets of a NAT real server come from; the slot's id is the real
+ * server's, the first of a list (struct xlb_real: next).
+ */
+#define XLB_KEY_SOURCE 0x80
+#define XLB_NAT_LIST   8 /* real servers of one address and port, at most */
+
+/*
  * One slot of the service table: direct index by a hash of the key, two slots to a line of 64 bytes.
  * The table exists twice (ARRAY of 2 * XLB_SERVICE_LINES); xlb_control.half says which copy is in force,
  * so packets never see half a table. id 0: empty slot.
@@ -138,6 +145,7 @@ enum xlb_real_flag {
 	XLB_REAL_USABLE = 1 << 1,   /* weight > 0: may be chosen for a new connection */
 	XLB_REAL_GONE = 1 << 2, /* removed from its service; connections stay until they time out */
 	XLB_REAL_TUNNEL = 1 << 3, /* struct xlb_tunnel has what goes around the packet */
+	XLB_REAL_NAT = 1 << 4,    /* the packet's destination becomes addr and port */
 };
 
 /*
@@ -158,7 +166,11 @@ struct xlb_real {
 	__u16 service;
 	__be16 port;
 	__u8 forwarding; /* enum xlb_forwarding */
-	__u8 pad[11];
+	__u8 pad;
+	__u16 next; /* NAT: another one of the same address and port, of another service; 0: none */
+	__u16 sum_l3; /* NAT: what the virtual address becoming the real one adds to checksums ... */
+	__u16 sum_l4; /* ... and addresses and ports; one's complement, in the order of the wire */
+	__u8 pad2[4];
 	struct xlb_addr addr;
 };
 _Static_assert(sizeof(struct xlb_real) == 64, "a line");
@@ -208,11 +220,24 @@ static inline __attribute__((always_inline)) __u32 xlb_interface_slot(__u32 ifin
 	return (ifindex + outer * 131u + inner * 4099u) & (XLB_INTERFACES - 1);
 }
 
+/*
+ * Where a route of the kernel leads, by the index of its device: the device that sends, below VLAN devices, and its tags. For packets
+ * whose next hop is no real server's.
+ */
+struct xlb_way {
+	__u32 ifindex;
+	__u16 exit; /* slot in the devmap */
+	__u16 pad;
+	__be16 tpid[XLB_TAGS];
+	__be16 tci[XLB_TAGS];
+};
+_Static_assert(sizeof(struct xlb_way) == 16, "no holes");
+
 /* ---- the state of a connection ---------------------------------------------------------------- */
 
 /*
  * Phases of a state word (reference: bpf/table.h). Below XLB_PHASE_SYN nobody but the claimer may use the slot.
- * The names are IPVS's (net/netfilter/ipvs/ip_vs_proto_tcp.c), seen from the client's side only.
+ * The names are IPVS's (net/netfilter/ipvs/ip_vs_proto_tcp.c).
  */
 enum xlb_phase {
 	XLB_PHASE_FREE = 0,
@@ -224,6 +249,9 @@ enum xlb_phase {
 	XLB_PHASE_CLOSE = 7,
 	XLB_PHASE_DATAGRAM = 8,
 	XLB_PHASE_TIME_WAIT = 9,
+	XLB_PHASE_CLOSE_WAIT =
+		10, /* this and the next: only where the real server's packets are seen (NAT) */
+	XLB_PHASE_SYN_SENT = 11,
 	XLB_PHASES = 16,
 };
 
@@ -233,6 +261,7 @@ enum xlb_control_flag {
 	XLB_CONTROL_OVERFLOW = 1 << 0,      /* the overflow map of services holds something */
 	XLB_CONTROL_EXPIRE_NODEST = 1 << 1, /* net.ipv4.vs.expire_nodest_conn */
 	XLB_CONTROL_BYPASS = 1 << 2,        /* all services drain */
+	XLB_CONTROL_NAT = 1 << 3, /* there are NAT real servers: look at what comes from them */
 };
 
 /* One element, mapped by the daemon, read by every packet. Ticks: jiffies64 >> shift, see settings.h. */
@@ -256,6 +285,8 @@ struct xlb_real_counters {
 	__u64 bytes;       /* of IP, header included, as IPVS counts */
 	__u64 connections; /* chosen for */
 	__u64 dropped;     /* packets meant for it that were dropped */
+	__u64 packets_out; /* from it to clients: NAT only, as others do not come back this way */
+	__u64 bytes_out;
 };
 
 /* per CPU, by verdict */
@@ -307,7 +338,9 @@ struct xlb_service_counters {
 	V(20, DROP_SOURCE_ROUTE, DROP, "source-route", "IP source route option")                  \
 	V(21, FRAGMENT, PASS, "fragment", "fragment whose first fragment is not known")           \
 	V(22, DROP_HEADROOM, DROP, "headroom", "no room for a VLAN tag in front of the frame")    \
-	V(23, DROP_EXIT, DROP, "exit", "interface towards the real server takes no frames")
+	V(23, DROP_EXIT, DROP, "exit", "interface towards the real server takes no frames")       \
+	V(24, DROP_NO_WAY, DROP, "no-way",                                                        \
+	  "answer of a NAT real server: no route, or next hop not known (yet)")
 
 enum xlb_verdict {
 	XLB_CONTINUE = 0, /* no verdict yet: on to the next stage */

@@ -62,6 +62,8 @@ static void set_timeouts(struct xlbd *xlbd)
 	by_phase[XLB_PHASE_CLOSE] = 10;
 	by_phase[XLB_PHASE_DATAGRAM] = seconds.udp;
 	by_phase[XLB_PHASE_TIME_WAIT] = 120;
+	by_phase[XLB_PHASE_CLOSE_WAIT] = 60;
+	by_phase[XLB_PHASE_SYN_SENT] = 120;
 	for (size_t i = 0; i < XLB_PHASES; i++)
 		control->timeout[i] = (uint32_t)((by_phase[i] * 1000ull + tick - 1) / tick);
 }

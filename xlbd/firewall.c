@@ -218,6 +218,8 @@ static void describe_forwarding(const struct service *service, struct fw_packet 
 			packet->forwarded_unchanged = false;
 		if (service->reals[i].forwarding == XLB_FORWARD_TUNNEL)
 			packet->wrapped = true;
+		if (service->reals[i].forwarding == XLB_FORWARD_NAT)
+			packet->answered = true;
 	}
 }
 

@@ -430,6 +430,7 @@ static const struct {
 	{false, NF_INET_INGRESS, FW_ARRIVING, false},
 	{false, NF_INET_PRE_ROUTING, FW_ARRIVING, true},
 	{false, NF_INET_LOCAL_IN, FW_ARRIVING, true},
+	{false, NF_INET_FORWARD, FW_LEAVING, false},
 	{false, NF_INET_LOCAL_OUT, FW_LEAVING, false},
 	{false, NF_INET_POST_ROUTING, FW_LEAVING, false},
 };
@@ -450,6 +451,8 @@ static bool sees(const struct fw_rules *rules, const struct fw_chain *chain,
 	    is_dormant(rules, chain))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(hooks); i++) {
+		if (hooks[i].hook == NF_INET_FORWARD && !hooks[i].netdev && !packet->answered)
+			continue;
 		if (hooks[i].netdev != (chain->family == NFPROTO_NETDEV) ||
 		    hooks[i].hook != chain->hook || (chain->nat && !hooks[i].nat))
 			continue;

@@ -146,6 +146,7 @@ struct fw_packet {
 	const struct xlb_addr *addr; /* NULL: any */
 	bool forwarded_unchanged;    /* the destination is the same behind IPVS (DR) */
 	bool wrapped;                /* what leaves is another protocol's packet (TUN) */
+	bool answered;               /* answers come back through this host's forwarding (NAT) */
 };
 /*
  * NULL: every one of them is accepted, from whatever source; else a sentence with the rule that may say otherwise, valid as long as

@@ -12,10 +12,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "xlbd/cleanup.h"
 #include "xlbd/sysctls.h"
@@ -73,4 +73,13 @@ size_t sysctls_read(const char *folder, const struct sysctls *defaults, struct s
 		count += read_number(folder, rows[i].name, field(&sysctls, i));
 	*ret = sysctls;
 	return count;
+}
+
+bool sysctls_forward(int family)
+{
+	int value = 0;
+
+	if (family == AF_INET)
+		return read_number("/proc/sys/net/ipv4", "ip_forward", &value) && value > 0;
+	return read_number("/proc/sys/net/ipv6/conf/all", "forwarding", &value) && value > 0;
 }

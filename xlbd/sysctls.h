@@ -5,6 +5,7 @@
 #ifndef XLBD_SYSCTLS_H
 #define XLBD_SYSCTLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define SYSCTLS_FOLDER "/proc/sys/net/ipv4/vs"
@@ -37,5 +38,8 @@ void sysctls_defaults(struct sysctls *ret);
  * that who asks "is it off?" hears no.
  */
 size_t sysctls_read(const char *folder, const struct sysctls *defaults, struct sysctls *ret);
+
+/* Whether this network namespace forwards packets of the family: ip_forward, or conf/all/forwarding. */
+bool sysctls_forward(int family);
 
 #endif

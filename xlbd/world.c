@@ -7,6 +7,7 @@
  * system call.
  */
 #include <string.h>
+#include <sys/socket.h>
 
 #include "xlbd/dataplane/tunnels.h"
 #include "xlbd/model/judge.h"
@@ -120,6 +121,8 @@ void xlbd_world(struct xlbd *xlbd, struct judge_world *ret)
 		.all_services = xlbd->conf->services == CONF_SERVICES_ALL,
 		.mh_exact = xlbd->conf->maglev_size == 4093,
 		.mh_size = xlbd->conf->maglev_size,
+		.forwards_ipv4 = sysctls_forward(AF_INET),
+		.forwards_ipv6 = sysctls_forward(AF_INET6),
 		.conntrack = xlbd->sysctls.conntrack,
 		.secure_tcp = xlbd->sysctls.secure_tcp,
 		.drop_entry = xlbd->sysctls.drop_entry,

@@ -16,6 +16,12 @@ static __always_inline __u32 csum_fold(__u32 sum)
 	return (__u16)~sum;
 }
 
+/* The checksum of words of which some were replaced: `added` is what that adds to their sum, in one's complement. */
+static __always_inline __be16 csum_add(__be16 checksum, __u16 added)
+{
+	return (__be16)csum_fold((__u32)(__u16)~checksum + added);
+}
+
 /* The checksum of a header in which one 16-bit word `was` became `is`. All in the order of the wire. */
 static __always_inline __be16 csum_replace(__be16 checksum, __be16 was, __be16 is)
 {

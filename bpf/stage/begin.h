@@ -42,8 +42,9 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict choo
 static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict flow_claim(
 	const struct xlb_control *state, struct packet *packet, __u32 now)
 {
-	__u32 phase = PACKET_IS_TCP(packet) ? tcp_next_phase(XLB_PHASE_FREE, packet->tcp_flags)
-	                                    : XLB_PHASE_DATAGRAM;
+	__u32 phase = PACKET_IS_TCP(packet)
+	                      ? tcp_next_phase(XLB_PHASE_FREE, packet->tcp_flags, TCP_CLIENT)
+	                      : XLB_PHASE_DATAGRAM;
 	__u64 fresh = TABLE_STATE(phase, now, 0, packet->real), found = 0;
 	int result;
 

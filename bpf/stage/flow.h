@@ -44,7 +44,8 @@ static __always_inline bool flow_expired(const struct xlb_control *state, __u64 
 static __always_inline __u64 flow_advance(__u64 word, const struct packet *packet, __u32 now)
 {
 	if (PACKET_IS_TCP(packet) && packet->kind != PACKET_ERROR)
-		word = TABLE_WITH_PHASE(word, tcp_next_phase(TABLE_PHASE(word), packet->tcp_flags));
+		word = TABLE_WITH_PHASE(
+			word, tcp_next_phase(TABLE_PHASE(word), packet->tcp_flags, packet->side));
 	return TABLE_OLDER(word, now) ? TABLE_WITH_TIME(word, now) : word;
 }
 
@@ -129,6 +130,7 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict flow
 	}
 	if (flow_is_reopened(hit->state, packet))
 		return XLB_CONTINUE;
+	packet->side = real->flags & XLB_REAL_NAT ? TCP_CLIENT : TCP_CLIENT_ONLY;
 	packet->real = id;
 	if (!flow_touch(packet, now, hit) && TABLE_GROWS)
 		flow_touch_moved(state, packet, now);

@@ -3,7 +3,7 @@
  * forward.h - send the packet to its real server: rewrite, pick the exit.
  *
  * Direct routing: the IP packet stays but for its TTL; the frame gets the next hop's MAC and the VLAN tags of the way out. Tunnels:
- * the same, and an outer header in front (tunnel.h). A packet of a connection that only XDP knows never passes to the kernel, which
+ * the same, and an outer header in front (tunnel.h). NAT: another destination (nat.h). A packet of a connection that only XDP knows never passes to the kernel, which
  * would reset it: what cannot be sent is dropped and counted.
  */
 #ifndef XLB_STAGE_FORWARD_H
@@ -12,30 +12,8 @@
 #include "maps.h"
 #include "packet.h"
 #include "stage/link.h"
+#include "stage/nat.h"
 #include "stage/tunnel.h"
-
-/* Direct routing: the frame's link layer anew, the packet's TTL. */
-static __always_inline bool forward_direct(struct xdp_md *ctx, const struct packet *packet,
-                                           const struct xlb_real *real)
-{
-	__u32 length = link_length(real);
-	char *frame, *end;
-
-	if (length != packet->l3 && bpf_xdp_adjust_head(ctx, (int)packet->l3 - (int)length))
-		return false;
-	frame = (void *)(long)ctx->data;
-	end = (void *)(long)ctx->data_end;
-	/* one comparison for the longest layer 2 that there is; an IP header follows, so it never fails */
-	if (frame + LINK_LONGEST > end)
-		return false;
-	link_write(frame, real, packet->ipv6);
-	if (length == sizeof(struct ethhdr))
-		return link_hop(frame + sizeof(struct ethhdr), end, packet->ipv6);
-	if (length == sizeof(struct ethhdr) + sizeof(struct vlan_tag))
-		return link_hop(frame + sizeof(struct ethhdr) + sizeof(struct vlan_tag), end,
-		                packet->ipv6);
-	return link_hop(frame + LINK_LONGEST, end, packet->ipv6);
-}
 
 static __always_inline void real_count(__u32 id, const struct packet *packet, bool sent)
 {
@@ -62,8 +40,10 @@ static __always_inline enum xlb_verdict forward_send(struct xdp_md *ctx, struct 
 		return XLB_DROP_TTL;
 	if (packet->length > real->mtu && packet->kind != PACKET_ERROR)
 		return XLB_DROP_TOO_BIG;
+	if (real->flags & XLB_REAL_NAT && !nat_to_real(ctx, packet, real))
+		return XLB_DROP_HEADROOM;
 	written = real->flags & XLB_REAL_TUNNEL ? tunnel_wrap(ctx, packet, real)
-	                                        : forward_direct(ctx, packet, real);
+	                                        : link_replace(ctx, packet, real);
 	if (!written)
 		return XLB_DROP_HEADROOM;
 	packet->exit = real->exit;

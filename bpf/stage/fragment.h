@@ -8,6 +8,7 @@
 #ifndef XLB_STAGE_FRAGMENT_H
 #define XLB_STAGE_FRAGMENT_H
 
+#include "lib/tcp_state.h"
 #include "maps.h"
 #include "packet.h"
 
@@ -29,7 +30,12 @@ __noinline int fragment_remember(const struct packet *packet)
 		return XLB_CONTINUE;
 	fragment.real = packet->real;
 	fragment.service = packet->service;
+	fragment.side = packet->side;
 	fragment_key_make(packet, &key);
+	if (packet->side == TCP_SERVER) { /* turned: on the wire they stand the other way round */
+		key.source = packet->to.addr;
+		key.dest = packet->client;
+	}
 	bpf_map_update_elem(&fragments, &key, &fragment, BPF_ANY);
 	return XLB_CONTINUE;
 }
@@ -47,6 +53,9 @@ __noinline int fragment_find(struct packet *packet)
 		return XLB_FRAGMENT;
 	packet->real = fragment->real;
 	packet->service = fragment->service;
+	packet->side = fragment->side;
+	if (packet->side == TCP_SERVER)
+		packet_turn(packet);
 	return XLB_CONTINUE;
 }
 

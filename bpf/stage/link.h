@@ -10,6 +10,10 @@
 
 #include <stddef.h>
 
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
 #include "lib/eth.h"
 #include "lib/ipv4.h"
 #include "lib/ipv6.h"
@@ -63,6 +67,29 @@ static __always_inline bool link_hop(void *l3, void *end, bool ipv6)
 		ipv4_decrement_ttl(ip);
 	}
 	return true;
+}
+
+/* The frame's link layer anew, and one hop less. False: no room for tags. */
+static __always_inline bool link_replace(struct xdp_md *ctx, const struct packet *packet,
+                                         const struct xlb_real *real)
+{
+	__u32 length = link_length(real);
+	char *frame, *end;
+
+	if (length != packet->l3 && bpf_xdp_adjust_head(ctx, (int)packet->l3 - (int)length))
+		return false;
+	frame = (void *)(long)ctx->data;
+	end = (void *)(long)ctx->data_end;
+	/* one comparison for the longest layer 2 that there is; an IP header follows, so it never fails */
+	if (frame + LINK_LONGEST > end)
+		return false;
+	link_write(frame, real, packet->ipv6);
+	if (length == sizeof(struct ethhdr))
+		return link_hop(frame + sizeof(struct ethhdr), end, packet->ipv6);
+	if (length == sizeof(struct ethhdr) + sizeof(struct vlan_tag))
+		return link_hop(frame + sizeof(struct ethhdr) + sizeof(struct vlan_tag), end,
+		                packet->ipv6);
+	return link_hop(frame + LINK_LONGEST, end, packet->ipv6);
 }
 
 #endif

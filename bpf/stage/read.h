@@ -23,6 +23,7 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict pack
 	if (packet->kind != PACKET_FOLLOWER &&
 	    !l4_read(cursor, l4_of(protocol), &ports, &packet->tcp_flags))
 		return XLB_MALFORMED;
+	packet->l4 = packet->l3 + (packet->ipv6 ? sizeof(struct ipv6hdr) : sizeof(struct iphdr));
 	packet->to.tail = xlb_service_key_tail(ports.dest, protocol);
 	packet->client_port = ports.source;
 	return XLB_CONTINUE;

@@ -99,6 +99,8 @@ __noinline int packet_read_error(struct xdp_md *ctx, struct packet *packet, __u3
 		return XLB_NOT_OURS;
 	if (bpf_xdp_load_bytes(ctx, l4 & 0xffff, &ports, sizeof(ports)))
 		return XLB_MALFORMED;
+	packet->icmp = offset - sizeof(icmp);
+	packet->l4 = l4;
 	packet->to.port = ports.source;
 	packet->client_port = ports.dest;
 	packet->kind = PACKET_ERROR;

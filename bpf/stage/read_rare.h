@@ -39,6 +39,7 @@ static __always_inline int packet_read_l4_at(struct xdp_md *ctx, struct packet *
 	} else {
 		return XLB_NOT_OURS;
 	}
+	packet->l4 = offset;
 	packet->to.port = tcp.ports.dest;
 	packet->client_port = tcp.ports.source;
 	packet->tcp_flags = l4 == L4_TCP ? tcp.flags : 0;

@@ -19,32 +19,23 @@ static __always_inline bool service_key_same(const struct xlb_service_key *a,
 	return a->tail == b->tail && addr_same(&a->addr, &b->addr);
 }
 
-static __always_inline void service_take(struct packet *packet, const struct xlb_service *service)
+/* The slot of a key; NULL: there is none. */
+static __always_inline const struct xlb_service *service_slot(const struct xlb_control *state,
+                                                              const struct xlb_service_key *key)
 {
-	packet->service = service->id;
-	packet->service_flags = service->flags;
-	packet->scheduler = service->scheduler;
-}
-
-static __always_inline void service_lookup(const struct xlb_control *state, struct packet *packet)
-{
-	__u32 line = xlb_service_line_of(&packet->to);
+	__u32 line = xlb_service_line_of(key);
 	struct xlb_service_line *slots;
 
 	line += (state->half & 1) * XLB_SERVICE_LINES;
 	slots = bpf_map_lookup_elem(&services, &line);
 	if (!slots)
-		return;
-	if (service_key_same(&slots->slot[0].key, &packet->to))
-		service_take(packet, &slots->slot[0]);
-	else if (service_key_same(&slots->slot[1].key, &packet->to))
-		service_take(packet, &slots->slot[1]);
-	else if (state->flags & XLB_CONTROL_OVERFLOW) {
-		struct xlb_service *service = bpf_map_lookup_elem(&service_overflow, &packet->to);
-
-		if (service)
-			service_take(packet, service);
-	}
+		return 0;
+	if (service_key_same(&slots->slot[0].key, key))
+		return &slots->slot[0];
+	if (service_key_same(&slots->slot[1].key, key))
+		return &slots->slot[1];
+	return state->flags & XLB_CONTROL_OVERFLOW ? bpf_map_lookup_elem(&service_overflow, key)
+	                                           : 0;
 }
 
 /* Was the frame sent to a MAC of this interface, in a VLAN that this host has? */
@@ -71,9 +62,13 @@ static __always_inline bool service_frame_is_ours(struct xdp_md *ctx, const stru
 static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict service_find(
 	struct xdp_md *ctx, const struct xlb_control *state, struct packet *packet)
 {
-	service_lookup(state, packet);
-	if (!packet->service)
+	const struct xlb_service *service = service_slot(state, &packet->to);
+
+	if (!service)
 		return XLB_NOT_OURS;
+	packet->service = service->id;
+	packet->service_flags = service->flags;
+	packet->scheduler = service->scheduler;
 	if (packet->service_flags & XLB_SERVICE_STANDBY)
 		return XLB_STANDBY;
 	if (!service_frame_is_ours(ctx, packet))

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE /* unshare() */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -135,12 +136,35 @@ void lab_hop(struct lab *lab, const struct lab_hop *hop)
 	must(apply_next_hop(lab->apply, &addr, &next), "next hop");
 }
 
+void lab_clients(struct lab *lab)
+{
+	struct xlb_way way = {.ifindex = LAB_OTHER_IFINDEX};
+	uint32_t device = LAB_OTHER_IFINDEX;
+	int exit = interfaces_exit(lab->interfaces, device);
+	char name[IF_NAMESIZE], script[800];
+
+	must(exit, "exit");
+	way.exit = (uint16_t)exit;
+	must(bpf_map_update_elem(dataplane_map(lab->dataplane, MAP_WAYS), &device, &way, 0), "way");
+	assert_non_null(if_indextoname(device, name));
+	snprintf(script, sizeof(script),
+	         "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.all.forwarding=1 && "
+	         "ip addr add 10.9.0.1/24 dev %s && ip -6 addr add fd09::1/64 dev %s nodad && "
+	         "ip route add 198.51.100.0/24 via 10.9.0.7 && "
+	         "ip -6 route add 2001:db8:c::/48 via fd09::7 && "
+	         "ip neigh replace 10.9.0.7 lladdr 02:00:00:00:02:07 dev %s && "
+	         "ip neigh replace fd09::7 lladdr 02:00:00:00:02:07 dev %s",
+	         name, name, name, name);
+	assert_int_equal(system(script), 0);
+}
+
 /* "10.0.0.1*3": an address and its weight. */
 static struct real_server parse_real(const struct lab_service *from, size_t index, uint16_t port)
 {
-	struct real_server real = {.port = port,
-	                           .forwarding =
-	                                   from->tunnel ? XLB_FORWARD_TUNNEL : XLB_FORWARD_DIRECT,
+	struct real_server real = {.port = from->real_port ? from->real_port : port,
+	                           .forwarding = from->tunnel ? XLB_FORWARD_TUNNEL
+	                                         : from->nat  ? XLB_FORWARD_NAT
+	                                                      : XLB_FORWARD_DIRECT,
 	                           .tunnel_type = from->tunnel_type,
 	                           .tunnel_port = from->tunnel_port,
 	                           .weight = 1};

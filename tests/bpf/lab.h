@@ -36,9 +36,10 @@ struct lab_service {
 	enum service_side side;
 	const char *real[8]; /* "10.0.0.1" or "10.0.0.1*0" with a weight; NULL at the end */
 	/* how they are reached; tunnel_type 0 and tunnel_port 0: ipip */
-	bool tunnel;
+	bool nat, tunnel;
 	uint8_t tunnel_type;
 	uint16_t tunnel_port;
+	uint16_t real_port; /* of NAT; 0: the service's */
 };
 
 /* In a network namespace of its own. Exits with 77 and the reason without the rights to load. */
@@ -61,6 +62,12 @@ struct lab_hop {
 	bool unresolved;
 };
 void lab_hop(struct lab *lab, const struct lab_hop *hop);
+/*
+ * Ways to clients, for answers of NAT real servers: the networks of CLIENT_IPV4 and CLIENT_IPV6 lie behind LAB_OTHER_IFINDEX, where
+ * the next hop has the MAC LAB_CLIENT_HOP. Forwarding is on.
+ */
+#define LAB_CLIENT_HOP ((const uint8_t[6]){2, 0, 0, 0, 2, 7})
+void lab_clients(struct lab *lab);
 /* The VLAN of the director on the incoming device: frames with these tags are its own. */
 void lab_vlan(struct lab *lab, uint16_t outer, uint16_t inner);
 

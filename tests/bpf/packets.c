@@ -253,3 +253,10 @@ bool packet_checksums_right(const struct frame *frame, size_t l3)
 	return packet_checksum(frame->data + l4, length,
 	                       pseudo_header(frame, ipv6, l3, protocol, length)) == 0;
 }
+
+uint32_t packet_pseudo_sum(const struct frame *frame)
+{
+	const uint8_t *ip = frame->data + frame->l3;
+
+	return pseudo_header(frame, true, frame->l3, ip[6], frame->length - frame->l3 - 40);
+}

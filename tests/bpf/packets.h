@@ -64,6 +64,8 @@ enum { SPEC_FIN = 1, SPEC_SYN = 2, SPEC_RST = 4, SPEC_PSH = 8, SPEC_ACK = 16 };
 
 void packet_build(const struct packet_spec *spec, struct frame *ret);
 uint16_t packet_checksum(const void *data, size_t length, uint32_t sum); /* RFC 1071 */
+uint32_t packet_pseudo_sum(
+	const struct frame *frame); /* of an IPv6 frame without extensions; l3 set */
 /* Whether IPv4 header and layer 4 checksums of the frame are right. */
 bool packet_checksums_right(const struct frame *frame, size_t l3);
 

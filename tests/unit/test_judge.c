@@ -198,13 +198,11 @@ static void another_forwarding_method_is_a_reason(void **state)
 		uint8_t forwarding;
 		const char *reason;
 	} rows[] = {
-		{XLB_FORWARD_NAT, "real server 10.0.0.2:80 is reached by NAT, which XDP does not "
-	                          "offer yet; it offers DR and TUN"},
 		{XLB_FORWARD_LOCAL,
 	         "real server 10.0.0.2:80 is reached by local delivery, which XDP "
-	         "does not offer yet; it offers DR and TUN"},
+	         "does not offer yet; it offers DR, NAT and TUN"},
 		{4, "real server 10.0.0.2:80 is reached by an unknown method, which XDP does not "
-	            "offer yet; it offers DR and TUN"},
+	            "offer yet; it offers DR, NAT and TUN"},
 	};
 	struct trial trial;
 
@@ -228,14 +226,14 @@ static void tunnels_are_offered_unless_they_carry_checksums(void **state)
 		{IP_VS_CONN_F_TUNNEL_TYPE_GRE, 0, NULL},
 		{IP_VS_CONN_F_TUNNEL_TYPE_GRE, IP_VS_TUNNEL_ENCAP_FLAG_CSUM,
 	         "real server 10.0.0.2:80 is reached by a tunnel with checksums (csum), which XDP "
-	         "does not offer yet; it offers DR and TUN"},
+	         "does not offer yet; it offers DR, NAT and TUN"},
 		{IP_VS_CONN_F_TUNNEL_TYPE_GUE, IP_VS_TUNNEL_ENCAP_FLAG_REMCSUM,
 	         "real server 10.0.0.2:80 is reached by a tunnel with remote checksums (remcsum), "
-	         "which XDP does not offer yet; it offers DR and TUN"},
+	         "which XDP does not offer yet; it offers DR, NAT and TUN"},
 		{3, 0,
 	         "real server 10.0.0.2:80 is reached by a tunnel of an unknown type, which XDP "
 	         "does "
-	         "not offer yet; it offers DR and TUN"},
+	         "not offer yet; it offers DR, NAT and TUN"},
 	};
 	struct trial trial;
 
@@ -247,6 +245,35 @@ static void tunnels_are_offered_unless_they_carry_checksums(void **state)
 		trial.reals[1].tunnel_flags = rows[i].flags;
 		expect(&trial, rows[i].reason ? SIDE_IPVS : SIDE_XDP, rows[i].reason);
 	}
+}
+
+static void nat_needs_a_host_that_forwards(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	make_trial(&trial);
+	trial.reals[1].forwarding = XLB_FORWARD_NAT;
+	expect(&trial, SIDE_XDP, NULL);
+	trial.world.forwards_ipv6 = false;
+	expect(&trial, SIDE_XDP, NULL);
+	trial.world.forwards_ipv4 = false;
+	expect_hands_off(&trial,
+	                 "real server 10.0.0.2:80 is behind NAT and this host does not forward: "
+	                 "set sysctl net.ipv4.ip_forward or net.ipv6.conf.all.forwarding to 1");
+}
+
+static void ftp_behind_nat_is_a_reason(void **state)
+{
+	struct trial trial;
+
+	(void)state;
+	make_trial(&trial);
+	trial.service.key.port = trial.declared.key.port = htons(21);
+	expect(&trial, SIDE_XDP, NULL);
+	trial.reals[1].forwarding = XLB_FORWARD_NAT;
+	expect_hands_off(&trial, "FTP behind NAT (real server 10.0.0.2:80) carries addresses in "
+	                         "its payload, which the kernel's ip_vs_ftp rewrites");
 }
 
 static void a_tunnel_may_lead_to_the_other_family(void **state)
@@ -601,6 +628,8 @@ int main(void)
 		cmocka_unit_test(an_unknown_flag_is_a_reason),
 		cmocka_unit_test(another_forwarding_method_is_a_reason),
 		cmocka_unit_test(tunnels_are_offered_unless_they_carry_checksums),
+		cmocka_unit_test(nat_needs_a_host_that_forwards),
+		cmocka_unit_test(ftp_behind_nat_is_a_reason),
 		cmocka_unit_test(a_tunnel_may_lead_to_the_other_family),
 		cmocka_unit_test(mixed_families_are_a_reason),
 		cmocka_unit_test(an_upper_threshold_is_a_reason_a_lower_one_is_not),

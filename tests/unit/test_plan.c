@@ -209,7 +209,7 @@ static void a_draining_service_still_loses_and_regains_real_servers(void **state
 	expect(&old, &new, ""); /* never was in XDP */
 	old.draining = true;
 	expect(&old, &new, "real-add:3 real-remove:2");
-	two[0].forwarding = XLB_FORWARD_NAT; /* the data plane could not use it */
+	two[0].forwarding = XLB_FORWARD_LOCAL; /* the data plane could not use it */
 	expect(&old, &new, "real-remove:2");
 	new.reals = one;
 	new.standby = true;

@@ -89,6 +89,8 @@ void make_trial(struct trial *trial)
 	                                    .firewall = answer_firewall,
 	                                    .owns = answer_owns,
 	                                    .is_local = answer_local,
+	                                    .forwards_ipv4 = true,
+	                                    .forwards_ipv6 = true,
 	                                    .route = answer_route,
 	                                    .bypassed = answer_bypassed,
 	                                    .last_weight = answer_last_weight,

@@ -19,14 +19,14 @@
 
 #include <bpf/bpf.h>
 
-#include "lib/hash.h"
 #include "xlbd/dataplane/apply.h"
 #include "xlbd/dataplane/reals.h"
 #include "xlbd/dataplane/rings.h"
 #include "xlbd/dataplane/service_table.h"
-#include "xlbd/dataplane/tunnels.h"
+#include "xlbd/dataplane/sources.h"
 #include "xlbd/log.h"
 #include "xlbd/model/addr.h"
+#include "xlbd/model/place.h"
 #include "xlbd/model/ring.h"
 
 #define TOPIC "apply"
@@ -39,7 +39,9 @@ struct apply {
 	struct ids *ids;
 	struct service_table *table;
 	struct reals *reals;
-	bool fresh_gone; /* something was marked gone since the last wait for running packets */
+	struct sources *sources;
+	bool fresh_gone;    /* something was marked gone since the last wait for running packets */
+	bool stale_sources; /* real servers of NAT came: their answers would not be known */
 };
 
 int apply_open(struct dataplane *dataplane, struct counters *counters,
@@ -63,6 +65,10 @@ int apply_open(struct dataplane *dataplane, struct counters *counters,
 	r = reals_open(dataplane, interfaces, &apply->reals);
 	if (r < 0)
 		return r;
+	r = sources_open(&apply->sources);
+	if (r < 0)
+		return r;
+	apply->stale_sources = true; /* those that an earlier daemon left */
 	*ret = take_ptr(apply);
 	return 0;
 }
@@ -71,6 +77,7 @@ struct apply *apply_close(struct apply *apply)
 {
 	if (!apply)
 		return NULL;
+	sources_close(apply->sources);
 	reals_close(apply->reals);
 	service_table_close(apply->table);
 	ids_close(apply->ids);
@@ -150,42 +157,34 @@ int32_t apply_last_weight(const struct apply *apply, const struct xlb_service_ke
 
 /* ---- real servers ----------------------------------------------------------------------------- */
 
-/* What does not depend on the way to it. */
-static struct real_entry real_entry_of(const struct service *service,
-                                       const struct real_server *real, uint16_t owner)
+/* The service's id, given now if it had none; what it is stands in the map by then. 0: none is free. */
+static uint16_t take_service(struct apply *apply, const struct xlb_service_key *key)
 {
-	struct real_entry entry = {.real = {.service = owner,
-	                                    .port = htons(real->port),
-	                                    .forwarding = real->forwarding,
-	                                    .addr = real->addr}};
+	struct xlb_name name = service_name(key);
+	uint16_t id = ids_take(apply->ids, &name, NULL);
+	uint32_t index = id;
 
-	if (real->weight > 0)
-		entry.real.flags |= XLB_REAL_USABLE;
-	if (real->forwarding == XLB_FORWARD_TUNNEL) {
-		entry.real.flags |= XLB_REAL_TUNNEL;
-		entry.tunnel = tunnel_make(real, service->family == AF_INET6);
-	}
-	return entry;
+	if (id && bpf_map_update_elem(dataplane_map(apply->dataplane, MAP_SERVICE_KEYS), &index,
+	                              key, BPF_ANY))
+		return 0;
+	return id;
 }
 
+/* The service's name comes with its first real server. */
 static int put_real(struct apply *apply, const struct service *service,
                     const struct real_server *real, const struct neighbours *neighbours)
 {
 	struct xlb_name name = real_name(&service->key, &real->addr, real->port);
-	uint16_t id = ids_take(apply->ids, &name, NULL), owner;
+	uint16_t id = ids_take(apply->ids, &name, NULL), owner = take_service(apply, &service->key);
 	struct real_entry wanted;
 
-	owner = apply_service_id(apply, &service->key);
-	if (!owner) { /* the service's name comes with its first real server */
-		struct xlb_name service_is = service_name(&service->key);
-
-		owner = ids_take(apply->ids, &service_is, NULL);
-	}
 	if (!id || !owner)
 		return -ENOSPC;
 	if (real->last_weight)
 		ids_set_weight(apply->ids, &name, real->last_weight);
-	wanted = real_entry_of(service, real, owner);
+	wanted = entry_make(service, real, owner);
+	if (real->forwarding == XLB_FORWARD_NAT)
+		apply->stale_sources = true;
 	reals_set_hop(apply->reals, &wanted,
 	              neighbours ? neighbours_get(neighbours, &real->addr) : NULL);
 	return reals_write(apply->reals, id, &wanted);
@@ -271,9 +270,8 @@ int apply_next_hop(struct apply *apply, const struct xlb_addr *addr, const struc
 
 static int put_service(struct apply *apply, const struct step *step)
 {
-	struct xlb_name name = service_name(&step->service->key);
 	struct xlb_service slot = {.key = step->service->key,
-	                           .id = ids_take(apply->ids, &name, NULL),
+	                           .id = take_service(apply, &step->service->key),
 	                           .flags = step->flags,
 	                           .scheduler = (uint8_t)ring_scheduler(step->service->scheduler)};
 
@@ -367,33 +365,75 @@ static bool is_service_step(enum step_kind kind)
 	       kind == STEP_SERVICE_DRAIN || kind == STEP_SERVICE_REMOVE;
 }
 
-int apply_plan(struct apply *apply, const struct plan *plan, const struct neighbours *neighbours)
+static int publish(struct apply *apply)
 {
-	const struct step *step;
-	int result = 0, r;
+	int r;
 
-	for (size_t i = 0; (step = plan_step(plan, i)); i++) {
-		char text[64];
-
-		if (!is_service_step(step->kind) && service_table_is_dirty(apply->table)) {
-			r = service_table_publish(apply->table);
-			result = result < 0 ? result : r;
-		}
-		r = carry_out(apply, step, neighbours);
-		log_debug(TOPIC, "%s %s", step_name(step->kind),
-		          service_print(step->service, text));
-		if (r >= 0)
-			continue;
-		log_errno(r, TOPIC, "step '%s' of %s failed", step_name(step->kind),
-		          service_print(step->service, text));
-		result = result < 0 ? result : r;
-	}
 	if (!service_table_is_dirty(apply->table))
-		return result;
+		return 0;
 	r = service_table_publish(apply->table);
 	if (r < 0)
 		log_errno(r, TOPIC, "cannot publish the service table");
-	return result < 0 ? result : r;
+	return r;
+}
+
+/* What comes from real servers of NAT, into the table. `leaves`: which of them do not count any more. */
+static int set_sources(struct apply *apply,
+                       bool (*leaves)(void *context, const struct xlb_name *name,
+                                      const struct xlb_id *id),
+                       void *context)
+{
+	struct xlb_control *control = dataplane_control(apply->dataplane);
+	int r = sources_set(apply->sources, apply->ids, apply->reals, apply->table, leaves,
+	                    context);
+
+	if (r < 0)
+		return log_errno(r, TOPIC, "answers of real servers behind NAT would be missed");
+	apply->stale_sources = false;
+	if (r > 0)
+		__atomic_or_fetch(&control->flags, XLB_CONTROL_NAT, __ATOMIC_SEQ_CST);
+	else
+		__atomic_and_fetch(&control->flags, ~XLB_CONTROL_NAT, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+static int run_step(struct apply *apply, const struct step *step,
+                    const struct neighbours *neighbours)
+{
+	char text[64];
+	int r;
+
+	r = carry_out(apply, step, neighbours);
+	log_debug(TOPIC, "%s %s", step_name(step->kind), service_print(step->service, text));
+	if (r < 0)
+		log_errno(r, TOPIC, "step '%s' of %s failed", step_name(step->kind),
+		          service_print(step->service, text));
+	return r;
+}
+
+int apply_plan(struct apply *apply, const struct plan *plan, const struct neighbours *neighbours)
+{
+	const struct step *step;
+	int result = 0;
+
+	for (size_t i = 0; (step = plan_step(plan, i)); i++) {
+		int before = 0, r;
+
+		/* answers are known before a ring or the service table sends anything there */
+		if (apply->stale_sources && step->kind != STEP_REAL_ADD &&
+		    step->kind != STEP_REAL_CHANGE)
+			before = set_sources(apply, NULL, NULL);
+		if (before >= 0 && !is_service_step(step->kind))
+			before = publish(apply);
+		r = run_step(apply, step, neighbours);
+		result = result < 0 ? result : before < 0 ? before : r;
+	}
+	if (apply->stale_sources && result >= 0)
+		result = set_sources(apply, NULL, NULL);
+	if (result >= 0)
+		return publish(apply);
+	(void)publish(apply);
+	return result;
 }
 
 /* ---- what an earlier daemon left -------------------------------------------------------------- */
@@ -466,19 +506,23 @@ static void drop_one(void *context, const struct xlb_name *name, const struct xl
 		service_table_drop(sweep->apply->table, &name->service);
 }
 
+/* A real server that is gone, and nothing carries its id any more. */
+static bool real_leaves(void *context, const struct xlb_name *name, const struct xlb_id *id)
+{
+	const struct flows_census *census = ((const struct sweep *)context)->census;
+
+	return id->gone && name->is_real && !census->active[id->id] && !census->inactive[id->id];
+}
+
 static void release_one(void *context, const struct xlb_name *name, const struct xlb_id *id)
 {
 	struct sweep *sweep = context;
-	const struct flows_census *census = sweep->census;
 
-	if (!id->gone)
-		return;
-	if (name->is_real) {
-		if (!census->active[id->id] && !census->inactive[id->id])
-			release_real(sweep->apply, name, id->id);
-	} else if (!service_table_find(sweep->apply->table, &name->service)) {
+	if (real_leaves(sweep, name, id))
+		release_real(sweep->apply, name, id->id);
+	else if (id->gone && !name->is_real &&
+	         !service_table_find(sweep->apply->table, &name->service))
 		release_service(sweep->apply, name, id->id);
-	}
 }
 
 int apply_prepare_sweep(struct apply *apply)
@@ -492,8 +536,11 @@ int apply_prepare_sweep(struct apply *apply)
 void apply_swept(struct apply *apply, const struct flows_census *census)
 {
 	struct sweep sweep = {.apply = apply, .census = census};
+	bool had_sources = dataplane_control(apply->dataplane)->flags & XLB_CONTROL_NAT;
 
 	ids_each(apply->ids, drop_one, &sweep);
+	if (had_sources && set_sources(apply, real_leaves, &sweep) < 0)
+		return;
 	if (service_table_is_dirty(apply->table) && service_table_publish(apply->table) < 0)
 		return; /* still in the table in force: the next sweep tries again */
 	ids_each(apply->ids, release_one, &sweep);
@@ -501,78 +548,26 @@ void apply_swept(struct apply *apply, const struct flows_census *census)
 
 /* ---- explain ---------------------------------------------------------------------------------- */
 
-/* Place in the ring for this offset; as bpf/stage/choose.h. */
-static size_t hashed_place(enum xlb_scheduler scheduler, const struct ring *ring, uint32_t folded,
-                           uint16_t port, uint32_t offset)
-{
-	return scheduler == XLB_SCHED_MH ? hash_mh(folded, port, offset) % ring->length
-	                                 : hash_sh(folded, port, offset) & (ring->length - 1);
-}
-
-static bool place_is_usable(const struct service *service, const struct ring *ring, size_t place)
-{
-	return ring->place[place] && service->reals[ring->place[place] - 1].weight > 0;
-}
-
-/* mh and sh: the client's place, or with the fallback flag the first usable one after it. */
-static size_t place_of_client(const struct service *service, const struct ring *ring,
-                              const struct xlb_addr *client, uint16_t client_port)
-{
-	enum xlb_scheduler scheduler = ring_scheduler(service->scheduler);
-	uint16_t port = service->flags & 0x10 ? client_port : 0;
-	uint32_t folded = hash_fold(client);
-	size_t first = hashed_place(scheduler, ring, folded, port, 0), place = first;
-
-	if (!(service->flags & 0x8))
-		return first;
-	for (size_t offset = 0;
-	     offset < ring->length && ring->place[place] && !place_is_usable(service, ring, place);
-	     offset++)
-		place = hashed_place(scheduler, ring, folded, port,
-		                     (uint32_t)((offset + first) % ring->length));
-	return place;
-}
-
-static size_t place_of_turn(const struct apply *apply, const struct service *service,
-                            const struct ring *ring)
+/* Where rr and wrr are on their ring; no cursor: as one that has not moved yet. */
+static uint64_t cursor_of(const struct apply *apply, const struct service *service)
 {
 	uint32_t id = apply_service_id(apply, &service->key);
 	uint64_t cursor = 0;
 
-	/* no cursor: as one that has not moved yet */
 	(void)bpf_map_lookup_elem(dataplane_map(apply->dataplane, MAP_CURSORS), &id, &cursor);
-	return cursor % ring->length;
+	return cursor;
 }
 
 uint16_t apply_choose(const struct apply *apply, const struct service *service,
                       const struct xlb_addr *client, uint16_t client_port, size_t *ret_place)
 {
-	const struct real_server *real = NULL;
+	const struct real_server *real;
 	struct ring ring = {0};
-	size_t place;
 
 	if (ring_build(service, apply->mh_size, &ring) < 0)
 		return 0;
-	if (!ring.length) {
-		ring_free(&ring);
-		return 0;
-	}
-	switch (ring_scheduler(service->scheduler)) {
-	case XLB_SCHED_MH:
-	case XLB_SCHED_SH:
-		place = place_of_client(service, &ring, client, client_port);
-		break;
-	case XLB_SCHED_DH:
-		place = hash_dh(hash_fold(&service->key.addr)) & (ring.length - 1);
-		break;
-	default:
-		place = place_of_turn(apply, service, &ring);
-	}
-	if (place_is_usable(service, &ring, place))
-		real = &service->reals[ring.place[place] - 1];
+	real = place_choose(service, &ring, client, client_port, cursor_of(apply, service),
+	                    ret_place);
 	ring_free(&ring);
-	if (!real)
-		return 0;
-	*ret_place = place;
-	return apply_real_id(apply, &service->key, &real->addr, real->port);
+	return real ? apply_real_id(apply, &service->key, &real->addr, real->port) : 0;
 }

@@ -15,7 +15,7 @@
 
 #include "xlbd/dataplane/counters.h"
 
-#define WORDS_MOST 4 /* of the largest value */
+#define WORDS_MOST 6 /* of the largest value */
 
 struct counters {
 	int verdicts, reals, services;

@@ -247,7 +247,8 @@ static inline bool is_dropped(const struct pass *pass, uint16_t service, __u64 s
 static inline void count(struct flows_census *census, uint16_t service, __u64 state)
 {
 	const uint32_t phase = TABLE_PHASE(state);
-	const bool active = phase == XLB_PHASE_SYN || phase == XLB_PHASE_ESTABLISHED;
+	const bool active = phase == XLB_PHASE_SYN || phase == XLB_PHASE_ESTABLISHED ||
+	                    phase == XLB_PHASE_SYN_SENT;
 
 	census->by_phase[phase]++;
 	(active ? census->active : census->inactive)[TABLE_REAL(state) % XLB_IDS]++;
@@ -426,6 +427,8 @@ const char *phase_name(uint8_t phase)
 		[XLB_PHASE_CLOSE] = "CLOSE",
 		[XLB_PHASE_DATAGRAM] = "UDP",
 		[XLB_PHASE_TIME_WAIT] = "TIME_WAIT",
+		[XLB_PHASE_CLOSE_WAIT] = "CLOSE_WAIT",
+		[XLB_PHASE_SYN_SENT] = "SYN_SENT",
 	};
 
 	return phase < XLB_PHASES && names[phase] ? names[phase] : "ERR!";

@@ -7,6 +7,7 @@
  * long as the map lives, since real servers' entries hold the number: after a restart they are read back. Own
  * addresses are a set that is brought in line entry by entry.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,24 @@ static void write_slot(struct xlb_interface *slot, const struct xlb_interface *w
 	__atomic_store_n(&slot->ifindex, wanted->ifindex, __ATOMIC_SEQ_CST);
 }
 
+/* Where the kernel's routes lead: each device by which packets may leave, and what is below it. */
+static void set_way(struct interfaces *interfaces, uint32_t ifindex, const struct link_path *path)
+{
+	struct xlb_way way = {.ifindex = path->ifindex}, now;
+	int fd = dataplane_map(interfaces->dataplane, MAP_WAYS),
+	    exit = interfaces_exit(interfaces, path->ifindex);
+
+	for (int i = 0; i < XLB_TAGS; i++) {
+		way.tpid[i] = path->tpid[i];
+		way.tci[i] = htons(path->vid[i]);
+	}
+	way.exit = (uint16_t)exit;
+	if (exit < 0)
+		(void)bpf_map_delete_elem(fd, &ifindex);
+	else if (bpf_map_lookup_elem(fd, &ifindex, &now) || memcmp(&now, &way, sizeof(way)))
+		(void)bpf_map_update_elem(fd, &ifindex, &way, BPF_ANY);
+}
+
 int interfaces_set(struct interfaces *interfaces, const struct network *network,
                    const uint32_t *attached, size_t count)
 {
@@ -124,6 +143,7 @@ int interfaces_set(struct interfaces *interfaces, const struct network *network,
 			continue;
 		if (!is_attached(path.ifindex, attached, count))
 			continue;
+		set_way(interfaces, link->ifindex, &path);
 		r = add(table, network, link, &path);
 		if (r < 0)
 			result = r;

@@ -252,6 +252,8 @@ static int keep_maps(struct dataplane *dataplane)
 		[MAP_SERVICE_OVERFLOW] = dataplane->skeleton->maps.service_overflow,
 		[MAP_REALS] = dataplane->skeleton->maps.reals,
 		[MAP_TUNNELS] = dataplane->skeleton->maps.tunnels,
+		[MAP_SERVICE_KEYS] = dataplane->skeleton->maps.service_keys,
+		[MAP_WAYS] = dataplane->skeleton->maps.ways,
 		[MAP_RINGS] = dataplane->skeleton->maps.rings,
 		[MAP_CURSORS] = dataplane->skeleton->maps.cursors,
 		[MAP_INTERFACES] = dataplane->skeleton->maps.interfaces,

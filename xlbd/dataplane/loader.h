@@ -43,6 +43,8 @@ enum dataplane_map { /* descriptors for who works on a map; owned by the data pl
 	             MAP_SERVICE_OVERFLOW,
 	             MAP_REALS,
 	             MAP_TUNNELS,
+	             MAP_SERVICE_KEYS,
+	             MAP_WAYS,
 	             MAP_RINGS,
 	             MAP_CURSORS,
 	             MAP_INTERFACES,

@@ -122,7 +122,8 @@ static bool must_withdraw(const struct reals *reals, uint16_t id, const struct r
 		!memcmp((const char *)slot + WORD, (const char *)real + WORD, LINK_PART - WORD) &&
 		slot->mtu == real->mtu &&
 		!memcmp(&reals->tunnel[id], &wanted->tunnel, sizeof(wanted->tunnel)) &&
-		!((slot->flags ^ real->flags) & XLB_REAL_TUNNEL);
+		slot->sum_l4 == real->sum_l4 &&
+		!((slot->flags ^ real->flags) & (XLB_REAL_TUNNEL | XLB_REAL_NAT));
 
 	return slot->flags & XLB_REAL_RESOLVED &&
 	       (!same_rest || !(real->flags & XLB_REAL_RESOLVED));
@@ -156,11 +157,18 @@ int reals_write(struct reals *reals, uint16_t id, const struct real_entry *wante
 	slot->service = real->service;
 	slot->port = real->port;
 	slot->forwarding = real->forwarding;
+	slot->sum_l3 = real->sum_l3;
+	slot->sum_l4 = real->sum_l4;
 	slot->addr = real->addr;
 	if (memcmp(&reals->tunnel[id], &wanted->tunnel, sizeof(wanted->tunnel)))
 		reals->tunnel[id] = wanted->tunnel;
 	__atomic_store_n(&slot->flags, real->flags, __ATOMIC_SEQ_CST);
 	return 0;
+}
+
+void reals_set_next(struct reals *reals, uint16_t id, uint16_t next)
+{
+	__atomic_store_n(&reals->entry[id].next, next, __ATOMIC_SEQ_CST);
 }
 
 void reals_mark_gone(struct reals *reals, uint16_t id)

@@ -6,6 +6,7 @@
 #define XLBD_DATAPLANE_REALS_H
 
 #include "xlbd/cleanup.h"
+#include "xlbd/dataplane/entry.h"
 #include "xlbd/dataplane/interfaces.h"
 #include "xlbd/dataplane/loader.h"
 #include "xlbd/neighbours.h"
@@ -16,12 +17,6 @@ struct reals; /* opaque: the mapped array */
 int reals_open(struct dataplane *dataplane, struct interfaces *interfaces, struct reals **ret);
 struct reals *reals_close(struct reals *reals); /* NULL is fine; returns NULL */
 DEFINE_CLEANUP(struct reals, reals_close)
-
-/* All that the data plane knows of one real server. */
-struct real_entry {
-	struct xlb_real real;
-	struct xlb_tunnel tunnel; /* with XLB_REAL_TUNNEL; else zero */
-};
 
 struct real_entry reals_get(const struct reals *reals, uint16_t id);
 /*
@@ -36,6 +31,8 @@ void reals_set_hop(struct reals *reals, struct real_entry *entry, const struct n
 int reals_write(struct reals *reals, uint16_t id, const struct real_entry *wanted);
 /* Takes the entry out of use if writing `wanted` would have to wait; true: it was, wait before writing. */
 bool reals_withdraw(struct reals *reals, uint16_t id, const struct real_entry *wanted);
+/* The one after it in the list of those of its address and port (NAT); 0: none. One store. */
+void reals_set_next(struct reals *reals, uint16_t id, uint16_t next);
 void reals_mark_gone(struct reals *reals, uint16_t id);
 /* An entry that no packet can reach any more. */
 void reals_clear(struct reals *reals, uint16_t id);

@@ -24,14 +24,17 @@
 
 #include "xlbd/cleanup.h"
 #include "xlbd/model/addr.h"
+#include "xlbd/model/join.h"
 #include "xlbd/model/judge.h"
 #include "xlbd/model/ring.h"
+#include "xlbd/model/shares.h"
 
 /* One service before its judge. */
 struct hearing {
 	const struct judge_world *world;
 	const struct service *service;
-	bool configuration;  /* there is a readable keepalived.conf */
+	bool configuration; /* there is a readable keepalived.conf */
+	const struct shares *shares;
 	size_t reals_before; /* real servers of services that were given to XDP already */
 	const char *
 		detail; /* what {} stands for: `text`, or a string of somebody who outlives the hearing */
@@ -245,6 +248,38 @@ static bool has_other_family(struct hearing *hearing)
 	return any_real(hearing, is_real_of_other_family);
 }
 
+static bool is_real_behind_nat(struct hearing *hearing, const struct real_server *real)
+{
+	return real->forwarding == XLB_FORWARD_NAT && name_real(hearing, real);
+}
+
+/* Its answers come back through this host's forwarding, in IPVS and in XDP. */
+static bool has_nat_without_forwarding(struct hearing *hearing)
+{
+	const struct judge_world *world = hearing->world;
+	bool forwards =
+		hearing->service->family == AF_INET ? world->forwards_ipv4 : world->forwards_ipv6;
+
+	return !forwards && any_real(hearing, is_real_behind_nat);
+}
+
+static bool is_ftp_behind_nat(struct hearing *hearing)
+{
+	return hearing->service->key.port == htons(21) && any_real(hearing, is_real_behind_nat);
+}
+
+static bool is_real_crowded(struct hearing *hearing, const struct real_server *real)
+{
+	return real->forwarding == XLB_FORWARD_NAT &&
+	       shares_of(hearing->shares, real, hearing->service->key.protocol) > XLB_NAT_LIST &&
+	       name_real(hearing, real);
+}
+
+static bool has_crowded_real(struct hearing *hearing)
+{
+	return any_real(hearing, is_real_crowded);
+}
+
 static bool has_threshold(struct hearing *hearing)
 {
 	return any_real(hearing, is_real_limited);
@@ -358,8 +393,15 @@ static const struct rule {
          "persistence (persistence_timeout {}) is not offered in XDP yet; schedulers 'mh' "
          "and 'sh' keep a client at its real server without it"},
 	{has_unknown_flag, "the service has flag {}, whose meaning xlbd does not know"},
-	{has_other_method, "real server {}, which XDP does not offer yet; it offers DR and TUN"},
+	{has_other_method,
+         "real server {}, which XDP does not offer yet; it offers DR, NAT and TUN"},
 	{has_other_family, "real server {} is not of the service's address family"},
+	{is_ftp_behind_nat,
+         "FTP behind NAT (real server {}) carries addresses in its payload, which the kernel's "
+         "ip_vs_ftp rewrites"},
+	{has_crowded_real,
+         "real server {} is behind NAT for more than eight services, so its answers could be "
+         "anybody's"},
 	{has_threshold, "real server {}: limits of connections are not counted in XDP yet"},
 	{has_more_reals_than_places, "scheduler 'mh' cannot give everybody a place: {}"},
 	{has_too_long_cycle,
@@ -386,6 +428,9 @@ static const struct rule {
          "known until it gets a weight"},
 	{has_local_real, "real server {} is an address of this host"},
 	{is_one_too_many, "more than {} real servers in all"},
+	{has_nat_without_forwarding,
+         "real server {} is behind NAT and this host does not forward: set sysctl "
+         "net.ipv4.ip_forward or net.ipv6.conf.all.forwarding to 1"},
 	{has_conntrack,
          "sysctl net.ipv4.vs.conntrack is on: IPVS makes conntrack entries, XDP does not"},
 	{has_drop_entry, "sysctl net.ipv4.vs.drop_entry is not 0: that defence is IPVS's alone"},
@@ -422,126 +467,24 @@ static enum service_side find_side(const struct service *service, const struct j
 	return world->kernel_ipvs && service->in_force ? SIDE_IPVS : SIDE_UNSERVED;
 }
 
-/* ---- joining ---------------------------------------------------------------------------------- */
-
-static const struct service *find_same(const struct service_set *set, const struct service *service)
-{
-	if (!set)
-		return NULL;
-	if (service->fwmark)
-		return service_set_find_fwmark(set, service->family, service->fwmark);
-	return service_set_find(set, &service->key);
-}
-
-/* The shares of mh outlive a weight of 0: from this generation, an earlier one, or what keepalived was told. */
-static int32_t find_last_weight(const struct service *service, const struct real_server *real,
-                                const struct real_server *declared, const struct judge_world *world)
-{
-	int32_t known = real->last_weight;
-
-	if (real->weight > 0)
-		return real->weight;
-	if (!known && world->last_weight)
-		known = world->last_weight(world->context, service, real);
-	if (!known && declared)
-		known = declared->weight;
-	return known;
-}
-
-/* The interface by which we stand in for IPVS does not carry what kind of tunnel it is: the configuration does. */
-static void join_tunnel(struct real_server *real, const struct real_server *declared)
-{
-	if (real->forwarding != XLB_FORWARD_TUNNEL || declared->forwarding != XLB_FORWARD_TUNNEL)
-		return;
-	real->tunnel_type = declared->tunnel_type;
-	real->tunnel_port = declared->tunnel_port;
-	real->tunnel_flags = declared->tunnel_flags;
-}
-
-static void join_reals(struct service *joined, const struct service *declared,
-                       const struct judge_world *world)
-{
-	size_t hint = 0;
-
-	for (size_t i = 0; i < joined->real_count; i++) {
-		struct real_server *real = &joined->reals[i], *other = NULL;
-
-		if (declared)
-			other = service_real_near(declared, &real->addr, real->port, &hint);
-		if (other) {
-			real->sorry = other->sorry;
-			real->origin = other->origin;
-			if (!world->kernel_ipvs)
-				join_tunnel(real, other);
-		}
-		real->last_weight = find_last_weight(joined, real, other, world);
-	}
-}
-
-static bool was_declared(const struct service *in_force, const struct judge_world *world)
-{
-	return !in_force->fwmark && world->declared_before &&
-	       world->declared_before(world->context, &in_force->key);
-}
-
-/* Either may be NULL, not both. What is only declared keeps its real servers, for those who show it. */
-static int add_joined(struct service_set *set, const struct service *declared,
-                      const struct service *in_force, const struct judge_world *world)
-{
-	const struct service *main = in_force ? in_force : declared;
-	_cleanup_free_ struct real_server *reals = NULL;
-	struct service joined = *main;
-	const char *instance = NULL;
-
-	reals = calloc(main->real_count + 1, sizeof(*reals));
-	if (!reals)
-		return -ENOMEM;
-	if (main->real_count)
-		memcpy(reals, main->reals, main->real_count * sizeof(*reals));
-	joined.reals = reals;
-	joined.declared = declared || was_declared(in_force, world);
-	joined.in_force = in_force != NULL;
-	joined.reason = NULL;
-	joined.draining = false;
-	if (declared) {
-		joined.name = declared->name;
-		joined.instance = declared->instance;
-		joined.origin = declared->origin;
-	}
-	joined.standby =
-		in_force && world->owns && !world->owns(world->context, &joined, &instance);
-	joined.instance = instance ? instance : joined.instance;
-	join_reals(&joined, declared, world);
-	return service_set_add(set, &joined);
-}
-
-static int join(const struct service_set *declared, const struct service_set *in_force,
-                const struct judge_world *world, struct service_set *set)
-{
-	const struct service *service;
-	int r = 0;
-
-	for (size_t i = 0; declared && r == 0 && (service = service_set_get(declared, i)); i++)
-		r = add_joined(set, service, find_same(in_force, service), world);
-	for (size_t i = 0; in_force && r == 0 && (service = service_set_get(in_force, i)); i++)
-		if (!find_same(declared, service))
-			r = add_joined(set, NULL, service, world);
-	return r;
-}
-
 int judge(const struct service_set *declared, const struct service_set *in_force,
           const struct judge_world *world, struct service_set **ret)
 {
 	_cleanup_(service_set_freep) struct service_set *set = service_set_new();
+	_cleanup_(shares_freep) struct shares *shares = NULL;
 	struct hearing hearing = {.world = world, .configuration = declared != NULL};
 	struct service *service;
 	int r;
 
 	if (!set)
 		return -ENOMEM;
-	r = join(declared, in_force, world, set);
+	r = services_join(declared, in_force, world, set);
 	if (r < 0)
 		return r;
+	r = shares_count(set, &shares);
+	if (r < 0)
+		return r;
+	hearing.shares = shares;
 	for (size_t i = 0; (service = service_set_get(set, i)); i++) {
 		hearing.service = service;
 		service->reason = find_reason(set, &hearing);

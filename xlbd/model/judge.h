@@ -22,6 +22,7 @@ struct judge_world {
 	int conntrack, secure_tcp, drop_entry, drop_packet, schedule_icmp, cache_bypass, sloppy_tcp,
 		backup_only;
 	void *context;
+	bool forwards_ipv4, forwards_ipv6; /* sysctls ip_forward and forwarding: NAT needs them */
 	/* Each may be NULL. */
 	/* Sentence why packets of the service do not reach INPUT's ACCEPT for every source, or NULL. */
 	const char *(*firewall)(void *context, const struct service *service);

@@ -253,13 +253,11 @@ bool real_is_offered(const struct real_server *real, const char **ret_why)
 
 	switch (real->forwarding) {
 	case XLB_FORWARD_DIRECT:
+	case XLB_FORWARD_NAT:
 		why = NULL;
 		break;
 	case XLB_FORWARD_TUNNEL:
 		why = refusal_of_tunnel(real);
-		break;
-	case XLB_FORWARD_NAT:
-		why = "NAT";
 		break;
 	case XLB_FORWARD_LOCAL:
 		why = "local delivery";
