@@ -85,14 +85,19 @@ static void wish_for_instances(const struct keepalived_config *declared, struct 
 static void wish_for_defaults(struct xlbd *xlbd, struct wishes *wishes)
 {
 	static const int families[] = {AF_INET, AF_INET6};
-	_cleanup_(netsocket_closep) struct netsocket *socket = NULL;
 
-	if (netsocket_open(NETLINK_ROUTE, NULL, 0, &socket) < 0)
+	if (!xlbd->ask_routes && netsocket_open(NETLINK_ROUTE, NULL, 0, &xlbd->ask_routes) < 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
 		struct route_info route = {0};
+		int r = routes_default(xlbd->ask_routes, families[i], &route);
 
-		if (routes_default(socket, families[i], &route) < 0 || route.error)
+		if (r < 0 &&
+		    r != -ENETUNREACH) { /* a late answer must not meet the next question */
+			xlbd->ask_routes = netsocket_close(xlbd->ask_routes);
+			return;
+		}
+		if (r < 0 || route.error)
 			continue;
 		wishes->defaults[wishes->wanted.default_count++] = route.ifindex;
 		if (families[i] == AF_INET)

@@ -87,7 +87,7 @@ static void look_at_firewall(struct xlbd *xlbd)
 		xlbd->firewall = firewall_free(xlbd->firewall);
 		return;
 	}
-	if (firewall_generation(&generation) == 0 && xlbd->firewall &&
+	if (firewall_generation(&xlbd->ask_netfilter, &generation) == 0 && xlbd->firewall &&
 	    generation == xlbd->firewall_generation)
 		return;
 	if (firewall_read(&fresh) < 0)
@@ -520,6 +520,8 @@ void xlbd_stop(struct xlbd *xlbd)
 	counters_close(xlbd->counters);
 	dataplane_close(xlbd->dataplane);
 	firewall_free(xlbd->firewall);
+	netsocket_close(xlbd->ask_netfilter);
+	netsocket_close(xlbd->ask_routes);
 	role_free(xlbd->role);
 	service_set_free(xlbd->services);
 	keepalived_config_free(xlbd->declared);

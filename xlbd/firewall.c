@@ -29,8 +29,25 @@
 
 enum { ATTEMPTS = 5 }; /* to catch the rule sets standing still */
 
+/* What is asked about a service, without what the answer did not depend on. Compared whole. */
+struct question {
+	struct xlb_addr addr;
+	uint16_t port;
+	uint8_t family, protocol;
+	uint8_t asked;                    /* enum fw_asked: which of address and port are in here */
+	uint8_t any_addr, forwarded, pad; /* forwarded: what is done to the packet, in bits */
+};
+_Static_assert(sizeof(struct question) == 24, "no holes: it is hashed by bytes");
+
+struct answer {
+	struct question question;
+	const char *reason; /* lies in the rules; NULL: accepted */
+	UT_hash_handle hh;
+};
+
 struct firewall {
 	struct fw_rules *rules;                  /* NULL: this kernel has no nf_tables */
+	struct answer *answers;                  /* uthash: of questions that were asked before */
 	char legacy_ipv4[160], legacy_ipv6[160]; /* reasons; "": none */
 };
 
@@ -85,18 +102,19 @@ static int open_socket(struct netsocket **ret)
 	return result == -EPROTONOSUPPORT || result == -EAFNOSUPPORT ? -ENOTSUP : result;
 }
 
-int firewall_generation(uint64_t *ret)
+int firewall_generation(struct netsocket **socket, uint64_t *ret)
 {
-	_cleanup_(netsocket_closep) struct netsocket *socket = NULL;
 	char sentence[160];
 	uint64_t digest = 1;
 	uint32_t number = 0;
-	int result = open_socket(&socket);
+	int result = *socket ? 0 : open_socket(socket);
 
 	if (result == 0)
-		result = ask_generation(socket, &number);
-	if (result < 0 && result != -ENOTSUP)
+		result = ask_generation(*socket, &number);
+	if (result < 0 && result != -ENOTSUP) {
+		*socket = netsocket_close(*socket);
 		return result;
+	}
 	(void)firewall_legacy_look(AF_INET, sentence, sizeof(sentence), &digest);
 	(void)firewall_legacy_look(AF_INET6, sentence, sizeof(sentence), &digest);
 	*ret = (digest << 32) + number;
@@ -200,10 +218,76 @@ int firewall_read(struct firewall **ret)
 	return 0;
 }
 
+/* ---- answers ----------------------------------------------------------------------------------- */
+
+static void forget_answers(struct firewall *firewall)
+{
+	struct answer *answer, *next;
+
+	HASH_ITER(hh, firewall->answers, answer, next) {
+		HASH_DEL(firewall->answers, answer);
+		free(answer);
+	}
+}
+
+static struct question question_of(const struct fw_packet *packet, unsigned asked)
+{
+	struct question question = {.family = (uint8_t)packet->family,
+	                            .protocol = packet->protocol,
+	                            .asked = (uint8_t)asked,
+	                            .forwarded = (uint8_t)(packet->forwarded_unchanged |
+	                                                   packet->wrapped << 1 |
+	                                                   packet->answered << 2)};
+
+	if (asked & FW_ASKED_PORT)
+		question.port = packet->port;
+	if (asked & FW_ASKED_ADDR && packet->addr)
+		question.addr = *packet->addr;
+	question.any_addr = asked & FW_ASKED_ADDR && !packet->addr;
+	return question;
+}
+
+static const struct answer *find_answer(const struct firewall *firewall,
+                                        const struct fw_packet *packet)
+{
+	struct answer *answer = NULL;
+
+	for (unsigned asked = 0; asked <= (FW_ASKED_ADDR | FW_ASKED_PORT) && !answer; asked++) {
+		struct question question = question_of(packet, asked);
+
+		HASH_FIND(hh, firewall->answers, &question, sizeof(question), answer);
+	}
+	return answer;
+}
+
+/*
+ * The rules are gone through once for each question that is really another one: where no rule that counted looked at the address,
+ * the answer holds for all addresses. Without memory for an answer it is worked out again the next time.
+ */
+static const char *ask_rules(struct firewall *firewall, const struct fw_packet *packet)
+{
+	const struct answer *known = find_answer(firewall, packet);
+	struct answer *answer;
+	unsigned asked = 0;
+	const char *reason;
+
+	if (known)
+		return known->reason;
+	reason = fw_judge(firewall->rules, packet, &asked);
+	answer = calloc(1, sizeof(*answer));
+	if (!answer)
+		return reason;
+	answer->question = question_of(packet, asked);
+	answer->reason = reason;
+	HASH_ADD(hh, firewall->answers, question, sizeof(answer->question), answer);
+	return reason;
+}
+
 struct firewall *firewall_free(struct firewall *firewall)
 {
 	if (!firewall)
 		return NULL;
+	forget_answers(firewall);
 	fw_rules_free(firewall->rules);
 	free(firewall);
 	return NULL;
@@ -235,7 +319,7 @@ static const char *judge_other_family(struct firewall *firewall, const struct se
 			continue;
 		if (legacy[0])
 			return legacy;
-		return firewall->rules ? fw_judge(firewall->rules, &packet) : NULL;
+		return firewall->rules ? ask_rules(firewall, &packet) : NULL;
 	}
 	return NULL;
 }
@@ -252,6 +336,6 @@ const char *firewall_reason(struct firewall *firewall, const struct service *ser
 
 	describe_forwarding(service, &packet);
 	if (!reason && firewall->rules)
-		reason = fw_judge(firewall->rules, &packet);
+		reason = ask_rules(firewall, &packet);
 	return reason ? reason : judge_other_family(firewall, service);
 }

@@ -10,6 +10,7 @@
 
 #include "xlbd/cleanup.h"
 #include "xlbd/model/service.h"
+#include "xlbd/netsocket.h"
 
 struct firewall; /* opaque: one reading of the rule sets (nf_tables, and iptables-legacy if its modules are there) */
 
@@ -19,7 +20,10 @@ struct firewall *firewall_free(struct firewall *firewall); /* NULL is fine; retu
 DEFINE_CLEANUP(struct firewall, firewall_free)
 /* NULL: accepted for every source; else a sentence with the rule, valid as long as `firewall`. */
 const char *firewall_reason(struct firewall *firewall, const struct service *service);
-/* Changes whenever the rule sets do (nf_tables generation): cheap to ask each second. */
-int firewall_generation(uint64_t *ret);
+/*
+ * Changes whenever the rule sets do (nf_tables generation): cheap to ask each second. *socket is opened if it is NULL, and kept for
+ * the next time; after a failure it is closed and NULL again.
+ */
+int firewall_generation(struct netsocket **socket, uint64_t *ret);
 
 #endif

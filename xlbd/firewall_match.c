@@ -131,8 +131,20 @@ static void load_meta(struct fw_registers *registers, const struct fw_expression
 	}
 }
 
+/* Notes that the destination's address or port is looked at, if the bytes hold any of it. */
+static void note_payload(struct fw_view *view, const struct fw_expression *expression, size_t end)
+{
+	bool ipv4 = view->packet->family == AF_INET;
+	size_t first = ipv4 ? 16 : 24, last = ipv4 ? 20 : 40;
+
+	if (expression->base == NFT_PAYLOAD_TRANSPORT_HEADER)
+		view->asked |= expression->offset < 4 && end > 2 ? FW_ASKED_PORT : 0u;
+	else if (expression->offset < last && end > first)
+		view->asked |= FW_ASKED_ADDR;
+}
+
 static void load_payload(struct fw_registers *registers, const struct fw_expression *expression,
-                         const struct fw_view *view)
+                         struct fw_view *view)
 {
 	size_t end = (size_t)expression->offset + expression->length;
 	const struct fw_header *header = NULL;
@@ -144,6 +156,7 @@ static void load_payload(struct fw_registers *registers, const struct fw_express
 		header = &view->transport;
 	if (!header || end > FW_HEADER || !fits(expression->dreg, expression->length))
 		return;
+	note_payload(view, expression, end);
 	memcpy(registers->value + expression->dreg, header->value + expression->offset,
 	       expression->length);
 	memcpy(registers->known + expression->dreg, header->known + expression->offset,
@@ -170,7 +183,7 @@ static void load_bitwise(struct fw_registers *registers, const struct fw_express
 }
 
 void fw_load(struct fw_registers *registers, const struct fw_expression *expression,
-             const struct fw_view *view)
+             struct fw_view *view)
 {
 	switch (expression->kind) {
 	case FW_META:
@@ -306,12 +319,12 @@ static enum fw_match compare(const struct fw_registers *registers,
 }
 
 /* Destination ports of iptables' own matches: pairs of host-order numbers. */
-static enum fw_match compare_ports(const struct fw_expression *expression,
-                                   const struct fw_view *view)
+static enum fw_match compare_ports(const struct fw_expression *expression, struct fw_view *view)
 {
 	enum fw_match match = FW_NEVER;
 	uint16_t port = view->packet->port;
 
+	view->asked |= FW_ASKED_PORT;
 	if (!port || !view->destination)
 		return FW_PERHAPS;
 	for (size_t i = 0; i + 4 <= expression->length; i += 4) {
@@ -405,7 +418,7 @@ static enum fw_match look_up(const struct fw_registers *registers,
 }
 
 enum fw_match fw_compare(const struct fw_registers *registers,
-                         const struct fw_expression *expression, const struct fw_view *view)
+                         const struct fw_expression *expression, struct fw_view *view)
 {
 	enum fw_match match;
 

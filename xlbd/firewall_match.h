@@ -33,15 +33,16 @@ struct fw_view {
 	enum fw_side side;
 	bool destination; /* address and port are known there */
 	struct fw_header network, transport;
+	unsigned asked; /* enum fw_asked: what was looked at so far */
 };
 void fw_view_open(struct fw_view *view, const struct fw_packet *packet, enum fw_side side);
 
 /* Runs FW_META, FW_PAYLOAD, FW_LOAD, FW_BITWISE, FW_VALUE: they fill registers. */
 void fw_load(struct fw_registers *registers, const struct fw_expression *expression,
-             const struct fw_view *view);
+             struct fw_view *view);
 /* Runs FW_CMP, FW_RANGE, FW_PORTS and FW_LOOKUP in sets. */
 enum fw_match fw_compare(const struct fw_registers *registers,
-                         const struct fw_expression *expression, const struct fw_view *view);
+                         const struct fw_expression *expression, struct fw_view *view);
 /* One element of a set against the key in the registers. */
 enum fw_match fw_match_element(const struct fw_registers *registers,
                                const struct fw_expression *expression, size_t index);

@@ -462,25 +462,38 @@ static bool sees(const struct fw_rules *rules, const struct fw_chain *chain,
 	return false;
 }
 
-const char *fw_judge(struct fw_rules *rules, const struct fw_packet *packet)
+/* NULL: the chain lets all of them through. */
+static const char *judge_chain(struct walk *walk, const struct fw_chain *chain,
+                               const struct fw_packet *packet, enum fw_side side)
+{
+	enum flow flow;
+
+	fw_view_open(&walk->view, packet, side);
+	flow = walk_chain(walk, chain, 0);
+	if (flow == FLOW_REFUSED)
+		return walk->reason;
+	if (flow == FLOW_ENDS || chain->policy == NF_ACCEPT)
+		return NULL;
+	refuse(walk, chain, NULL, NULL);
+	return walk->reason;
+}
+
+const char *fw_judge(struct fw_rules *rules, const struct fw_packet *packet, unsigned *ret_asked)
 {
 	struct walk walk = {.rules = rules, .budget = BUDGET};
 	struct fw_chain *chain, *next;
+	const char *reason = NULL;
+	unsigned asked = 0;
 
 	HASH_ITER(hh, rules->chains, chain, next) {
 		enum fw_side side;
-		enum flow flow;
 
-		if (!sees(rules, chain, packet, &side))
+		if (reason || !sees(rules, chain, packet, &side))
 			continue;
-		fw_view_open(&walk.view, packet, side);
-		flow = walk_chain(&walk, chain, 0);
-		if (flow == FLOW_REFUSED)
-			return walk.reason;
-		if (flow != FLOW_ENDS && chain->policy != NF_ACCEPT) {
-			refuse(&walk, chain, NULL, NULL);
-			return walk.reason;
-		}
+		reason = judge_chain(&walk, chain, packet, side);
+		asked |= walk.view.asked;
 	}
-	return NULL;
+	if (ret_asked)
+		*ret_asked = asked;
+	return reason;
 }

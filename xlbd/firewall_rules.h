@@ -148,11 +148,17 @@ struct fw_packet {
 	bool wrapped;                /* what leaves is another protocol's packet (TUN) */
 	bool answered;               /* answers come back through this host's forwarding (NAT) */
 };
+
+/* What of the above an answer depended on, beside family, protocol and method. */
+enum fw_asked {
+	FW_ASKED_ADDR = 1 << 0,
+	FW_ASKED_PORT = 1 << 1,
+};
 /*
  * NULL: every one of them is accepted, from whatever source; else a sentence with the rule that may say otherwise, valid as long as
- * `rules`.
+ * `rules`. *ret_asked (may be NULL): enum fw_asked; another address has the same answer if the rules that counted did not look at it.
  */
-const char *fw_judge(struct fw_rules *rules, const struct fw_packet *packet);
+const char *fw_judge(struct fw_rules *rules, const struct fw_packet *packet, unsigned *ret_asked);
 
 /* "table inet filter chain input rule handle 7: tcp dport 80 drop"; rule NULL: the chain's policy. Returns `buffer`. */
 const char *fw_quote(const struct fw_chain *chain, const struct fw_rule *rule,

@@ -515,6 +515,16 @@ const struct next_hop *neighbours_get(const struct neighbours *neighbours,
 	return target ? &target->hop : NULL;
 }
 
+bool neighbours_all(const struct neighbours *neighbours, neighbours_fine *is_fine,
+                    const void *context)
+{
+	const struct target *target = neighbours->targets;
+
+	while (target && is_fine(context, &target->hop))
+		target = target->hh.next;
+	return !target;
+}
+
 /* ---- start and stop ---------------------------------------------------------------------------- */
 
 static int open_sockets(struct neighbours *neighbours)

@@ -6,9 +6,11 @@
  * has no IPVS the folder is not there and the caller's defaults (xlbd.yaml) hold. The list of names is one table in the header; adding
  * one is one row there.
  *
- * Read by the daemon with each look at the table: a dozen small files, some ten microseconds. Never logs: what the values mean for a
+ * Read by the daemon with each look at the table: a dozen small files, some ten microseconds; where there is no IPVS, one
+ * question. Never logs: what the values mean for a
  * service is judged in model/judge.c.
  */
+#define _GNU_SOURCE /* O_PATH */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -42,16 +44,14 @@ void sysctls_defaults(struct sysctls *ret)
 }
 
 /* False: there is no such file. */
-static bool read_number(const char *folder, const char *name, int *ret)
+static bool read_number(int folder, const char *name, int *ret)
 {
-	char path[PATH_MAX], text[32] = "";
-	_cleanup_close_ int fd = -1;
+	char text[32] = "";
+	_cleanup_close_ int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
 	ssize_t length;
 	char *end;
 	long value;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return false;
 	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
@@ -66,20 +66,26 @@ static bool read_number(const char *folder, const char *name, int *ret)
 
 size_t sysctls_read(const char *folder, const struct sysctls *defaults, struct sysctls *ret)
 {
+	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct sysctls sysctls = *defaults;
 	size_t count = 0;
 
+	/* a kernel without IPVS is asked one question, not twelve; a folder that may not be entered is no such kernel */
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) {
+		*ret = sysctls;
+		return 0;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		count += read_number(folder, rows[i].name, field(&sysctls, i));
+		count += read_number(fd, rows[i].name, field(&sysctls, i));
 	*ret = sysctls;
 	return count;
 }
 
 bool sysctls_forward(int family)
 {
+	const char *path = family == AF_INET ? "/proc/sys/net/ipv4/ip_forward"
+	                                     : "/proc/sys/net/ipv6/conf/all/forwarding";
 	int value = 0;
 
-	if (family == AF_INET)
-		return read_number("/proc/sys/net/ipv4", "ip_forward", &value) && value > 0;
-	return read_number("/proc/sys/net/ipv6/conf/all", "forwarding", &value) && value > 0;
+	return read_number(AT_FDCWD, path, &value) && value > 0;
 }

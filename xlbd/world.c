@@ -34,28 +34,42 @@ static bool ask_local(void *context, const struct xlb_addr *addr)
 	return network_address(xlbd->network, addr, NULL) != 0;
 }
 
-/* A next hop that is not resolved yet is no reason: packets wait for it there as they would in the kernel. */
-static const char *ask_route(void *context, const struct real_server *real)
+/* Sentence why XDP cannot send there, or NULL. A next hop that is not resolved yet is no reason: packets wait for it there as they
+ * would in the kernel. */
+static const char *why_not(const struct xlbd *xlbd, const struct next_hop *hop)
 {
-	struct xlbd *xlbd = context;
-	const struct next_hop *hop = neighbours_get(xlbd->neighbours, &real->addr);
-
-	if (!hop || hop->state == NEXT_HOP_RESOLVING)
-		return NULL;
 	switch (hop->state) {
 	case NEXT_HOP_UNSUPPORTED:
 		return "the way to a real server leads over a device that XDP cannot send by";
-	case NEXT_HOP_LOCAL:
-		return NULL; /* judge.c asks is_local itself */
-	case NEXT_HOP_NO_ROUTE:
-		return NULL; /* as the kernel: that real server gets nothing until there is a route */
+	case NEXT_HOP_RESOLVING:
+	case NEXT_HOP_LOCAL: /* judge.c asks is_local itself */
+	case NEXT_HOP_NO_ROUTE: /* as the kernel: that real server gets nothing until there is a route */
+		return NULL;
 	default:
 		break;
 	}
 	if (!xlbd_is_attached(xlbd, hop->path.ifindex))
 		return "the device towards a real server does not carry the program";
-	return real->forwarding == XLB_FORWARD_TUNNEL ? tunnel_problem(real, &hop->source, hop->mtu)
-	                                              : NULL;
+	return NULL;
+}
+
+static bool is_fine(const void *context, const struct next_hop *hop)
+{
+	return !why_not(context, hop);
+}
+
+/* Thousands are asked about with each look, and as a rule nothing is wrong with any of them: xlbd_world() has looked. */
+static const char *ask_route(void *context, const struct real_server *real)
+{
+	struct xlbd *xlbd = context;
+	bool tunnel = real->forwarding == XLB_FORWARD_TUNNEL;
+	const struct next_hop *hop =
+		xlbd->routes_fine && !tunnel ? NULL : neighbours_get(xlbd->neighbours, &real->addr);
+	const char *why = hop ? why_not(xlbd, hop) : NULL;
+
+	if (why || !tunnel || !hop || hop->state != NEXT_HOP_RESOLVED)
+		return why;
+	return tunnel_problem(real, &hop->source, hop->mtu);
 }
 
 static bool ask_bypassed(void *context, const struct service *service)
@@ -116,6 +130,7 @@ static const char *ask_doubt(void *context, const struct service *service)
 
 void xlbd_world(struct xlbd *xlbd, struct judge_world *ret)
 {
+	xlbd->routes_fine = neighbours_all(xlbd->neighbours, is_fine, xlbd);
 	*ret = (struct judge_world){
 		.kernel_ipvs = xlbd->ipvs != NULL,
 		.all_services = xlbd->conf->services == CONF_SERVICES_ALL,

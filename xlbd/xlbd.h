@@ -22,6 +22,7 @@
 #include "xlbd/keepalived/reader.h"
 #include "xlbd/model/service.h"
 #include "xlbd/neighbours.h"
+#include "xlbd/netsocket.h"
 #include "xlbd/network.h"
 #include "xlbd/role.h"
 #include "xlbd/sysctls.h"
@@ -71,9 +72,12 @@ struct xlbd {
 	struct flows_census census; /* of the last sweep */
 	struct network *network;
 	struct neighbours *neighbours;
+	bool routes_fine; /* at this look nothing stands in the way to any real server */
 	struct role *role;
 	struct firewall *firewall; /* NULL: not looked at (firewall: ignore, or no netfilter) */
 	uint64_t firewall_generation;
+	struct netsocket *ask_netfilter,
+		*ask_routes; /* kept open from look to look; NULL: to be opened */
 	struct events *events;
 	struct control *control;
 	struct xlbd_device device[XLBD_DEVICES_MAX];

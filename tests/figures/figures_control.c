@@ -6,17 +6,23 @@
  * apply_plan(), as the daemon calls it: the real server's entry, the ring built anew, its map made and filled, put into
  * the map of rings, and the wait for packets that may still read the old one. When it returns every packet uses
  * the new ring, and the figure is only printed if the map of rings says so. Time is the clock's, not the
- * CPU's, for the wait is part of it. Call: figures_control [PATTERN...].
+ * CPU's, for the wait is part of it.
+ *
+ * control.judge.30k: 1,000 services of 30 real servers each, declared and in force, before judge(), as with each look of the
+ * daemon; nothing is in their way, so every rule is tried. control.plan.30k: the plan between two such generations that are equal.
+ * The world answers at once: what its questions cost is control.firewall's. Call: figures_control [PATTERN...].
  */
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -27,6 +33,7 @@
 #include "tests/figures/figure.h"
 #include "xlbd/dataplane/rings.h"
 #include "xlbd/model/addr.h"
+#include "xlbd/model/judge.h"
 #include "xlbd/model/plan.h"
 #include "xlbd/model/ring.h"
 
@@ -150,19 +157,110 @@ static void measure_ring(struct lab *lab)
 	figure_print("ring.swap.65537x100.ms", "ms", swap, REPETITIONS);
 }
 
-int main(int argc, char **argv)
+/* ---- the look ---------------------------------------------------------------------------------- */
+
+#define LOOK_SERVICES 1000
+#define LOOK_REALS    30
+
+static struct service_set *make_services(bool declared)
 {
-	struct lab *lab;
+	struct service_set *set = service_set_new();
+	struct real_server reals[LOOK_REALS] = {0};
+
+	for (unsigned i = 0; set && i < LOOK_SERVICES; i++) {
+		struct xlb_addr addr = addr_from_ipv4(htonl(0xc0000200u + i % 200));
+		struct service service = {
+			.key = service_key(&addr, (uint16_t)(80 + i / 200), IPPROTO_TCP),
+			.reals = reals,
+			.real_count = LOOK_REALS,
+			.family = AF_INET,
+			.scheduler = "mh",
+			.origin = {declared ? "keepalived.conf" : NULL, i}};
+
+		for (unsigned j = 0; j < LOOK_REALS; j++)
+			/* the kernel has the newest first */
+			reals[declared ? j : LOOK_REALS - 1 - j] = (struct real_server){
+				.addr = addr_from_ipv4(htonl(0x0a000000u + i * LOOK_REALS + j)),
+				.port = 80,
+				.forwarding = XLB_FORWARD_DIRECT,
+				.weight = 1 + (int32_t)(j % 3),
+				.origin = {declared ? "keepalived.conf" : NULL, j}};
+		if (service_set_add(set, &service) < 0)
+			die("make services", -ENOMEM);
+	}
+	if (!set)
+		die("make services", -ENOMEM);
+	return set;
+}
+
+static bool no_local(void *context, const struct xlb_addr *addr)
+{
+	(void)context;
+	(void)addr;
+	return false;
+}
+
+static const char *no_route(void *context, const struct xlb_addr *addr)
+{
+	(void)context;
+	(void)addr;
+	return NULL;
+}
+
+static void measure_judge(void)
+{
+	const struct judge_world world = {.kernel_ipvs = true,
+	                                  .mh_exact = true,
+	                                  .mh_size = RING_MH_SIZE,
+	                                  .is_local = no_local,
+	                                  .route = no_route};
+	struct service_set *declared = make_services(true), *in_force = make_services(false);
+	struct service_set *before = NULL;
+	double judging[REPETITIONS], planning[REPETITIONS];
+
+	for (int i = -1; i < REPETITIONS; i++) { /* the first one is not counted */
+		struct service_set *set = NULL;
+		struct plan *plan = NULL;
+		double begin = now_ms();
+
+		if (judge(declared, in_force, &world, &set) < 0)
+			die("judge", -ENOMEM);
+		if (i >= 0)
+			judging[i] = now_ms() - begin;
+		begin = now_ms();
+		if (plan_make(before, set, &plan) < 0 || (i >= 0 && plan_count(plan)))
+			die("plan", -EIO);
+		if (i >= 0)
+			planning[i] = now_ms() - begin;
+		plan_free(plan);
+		service_set_free(before);
+		before = set;
+	}
+	service_set_free(before);
+	service_set_free(declared);
+	service_set_free(in_force);
+	figure_print("control.judge.30k.ms", "ms", judging, REPETITIONS);
+	figure_print("control.plan.30k.ms", "ms", planning, REPETITIONS);
+}
+
+static void measure_swap(void)
+{
+	struct lab *lab = lab_open();
 	int r;
 
-	if (!figure_wanted("ring.rebuild_swap.65537x100.ms", argv + 1, (size_t)argc - 1))
-		return 0;
-	lab = lab_open();
 	apply_close(lab->apply);
 	r = apply_open(lab->dataplane, lab->counters, lab->interfaces, PLACES, &lab->apply);
 	if (r < 0)
 		die("apply", r);
 	measure_ring(lab);
 	lab_close(lab);
+}
+
+int main(int argc, char **argv)
+{
+	if (figure_wanted("control.judge.30k.ms", argv + 1, (size_t)argc - 1))
+		measure_judge();
+	if (figure_wanted("ring.rebuild_swap.65537x100.ms", argv + 1, (size_t)argc - 1))
+		measure_swap();
 	return 0;
 }

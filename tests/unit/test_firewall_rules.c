@@ -106,7 +106,7 @@ static void expect(const char *reason)
 	const char *said;
 
 	fw_link(rules);
-	said = fw_judge(rules, &packet);
+	said = fw_judge(rules, &packet, NULL);
 	if (!reason)
 		assert_null(said);
 	else if (!said || strcmp(said, reason) != 0)
@@ -133,7 +133,7 @@ static void ports_are_compared_in_all_ways(void **state)
 		RULE(input, 7, load_dport(0), compare_port(rows[i].op, rows[i].port),
 		     verdict(NF_DROP, NULL));
 		fw_link(rules);
-		if (!fw_judge(rules, &packet) == rows[i].drops)
+		if (!fw_judge(rules, &packet, NULL) == rows[i].drops)
 			fail_msg("row %zu", i);
 		tear_down(state);
 		set_up(state);
@@ -208,7 +208,7 @@ static void registers_beyond_the_file_are_perhaps(void **state)
 		     .kind = FW_CMP, .sreg = 63, .op = NFT_CMP_EQ, .length = 16, .a = bytes("", 1)},
 	     verdict(NF_DROP, NULL));
 	fw_link(rules);
-	assert_non_null(fw_judge(rules, &packet));
+	assert_non_null(fw_judge(rules, &packet, NULL));
 }
 
 /* ---- sets -------------------------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ static void intervals_are_put_in_order_first(void **state)
 		put_port(set, 10, false, 0);
 		RULE(input, 1, load_dport(0), look_up("s", false), verdict(NF_DROP, NULL));
 		fw_link(rules);
-		if (!fw_judge(rules, &packet) == rows[i].inside)
+		if (!fw_judge(rules, &packet, NULL) == rows[i].inside)
 			fail_msg("row %zu", i);
 		tear_down(state);
 		set_up(state);
@@ -307,7 +307,7 @@ static void a_catch_all_catches_what_no_other_does(void **state)
 	       "accept, * "
 	       ": drop }");
 	packet.port = 22;
-	assert_null(fw_judge(rules, &packet));
+	assert_null(fw_judge(rules, &packet, NULL));
 	packet.port = 80;
 }
 
@@ -384,7 +384,7 @@ static void a_walk_that_multiplies_ends(void **state)
 	}
 	RULE(input, 2, verdict(NFT_JUMP, "c0"));
 	fw_link(rules);
-	assert_non_null(strstr(fw_judge(rules, &packet), "too many rules to be looked at"));
+	assert_non_null(strstr(fw_judge(rules, &packet, NULL), "too many rules to be looked at"));
 }
 
 static void what_is_not_known_matters_only_if_it_is_reached(void **state)
@@ -406,9 +406,54 @@ static void a_reason_is_kept_once(void **state)
 	(void)state;
 	input->policy = NF_DROP;
 	fw_link(rules);
-	first = fw_judge(rules, &packet);
+	first = fw_judge(rules, &packet, NULL);
 	for (int i = 0; i < 1000; i++)
-		assert_ptr_equal(fw_judge(rules, &packet), first);
+		assert_ptr_equal(fw_judge(rules, &packet, NULL), first);
+}
+
+static unsigned asked(void)
+{
+	unsigned said = 99;
+
+	fw_link(rules);
+	(void)fw_judge(rules, &packet, &said);
+	return said;
+}
+
+static void an_answer_says_what_it_depended_on(void **state)
+{
+	static const struct {
+		uint8_t base, offset, length;
+		unsigned asked;
+	} rows[] = {
+		{NFT_PAYLOAD_NETWORK_HEADER, 12, 4, 0},
+		{NFT_PAYLOAD_NETWORK_HEADER, 16, 4, FW_ASKED_ADDR},
+		{NFT_PAYLOAD_NETWORK_HEADER, 19, 1, FW_ASKED_ADDR},
+		{NFT_PAYLOAD_NETWORK_HEADER, 12, 8, FW_ASKED_ADDR},
+		{NFT_PAYLOAD_NETWORK_HEADER, 20, 4, 0},
+		{NFT_PAYLOAD_TRANSPORT_HEADER, 0, 2, 0},
+		{NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2, FW_ASKED_PORT},
+		{NFT_PAYLOAD_TRANSPORT_HEADER, 0, 4, FW_ASKED_PORT},
+		{NFT_PAYLOAD_TRANSPORT_HEADER, 4, 4, 0},
+	};
+
+	assert_int_equal(asked(), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct fw_expression load = {.kind = FW_PAYLOAD,
+		                                   .base = rows[i].base,
+		                                   .offset = rows[i].offset,
+		                                   .length = rows[i].length};
+
+		RULE(input, 1, load, verdict(NF_ACCEPT, NULL));
+		if (asked() != rows[i].asked)
+			fail_msg("row %zu: %u", i, asked());
+		tear_down(state);
+		set_up(state);
+	}
+	/* behind a rule that ends the walk nothing is asked any more */
+	RULE(input, 1, verdict(NF_ACCEPT, NULL));
+	RULE(input, 2, load_dport(0), compare_port(NFT_CMP_EQ, 80), verdict(NF_DROP, NULL));
+	assert_int_equal(asked(), 0);
 }
 
 static void only_hooks_on_the_way_count(void **state)
@@ -438,7 +483,7 @@ static void only_hooks_on_the_way_count(void **state)
 		chain->hook = rows[i].hook;
 		chain->nat = rows[i].nat;
 		chain->policy = NF_DROP;
-		if (!fw_judge(rules, &packet) == rows[i].counts)
+		if (!fw_judge(rules, &packet, NULL) == rows[i].counts)
 			fail_msg("row %zu", i);
 		tear_down(state);
 		set_up(state);
@@ -452,7 +497,7 @@ static void behind_ipvs_the_destination_is_known_only_if_it_stays(void **state)
 	RULE(input, 1, load_dport(0), compare_port(NFT_CMP_EQ, 8080), verdict(NF_DROP, NULL));
 	expect(NULL);
 	packet.forwarded_unchanged = false; /* NAT: may go to any port */
-	assert_non_null(fw_judge(rules, &packet));
+	assert_non_null(fw_judge(rules, &packet, NULL));
 	packet.forwarded_unchanged = true;
 }
 
@@ -492,6 +537,7 @@ int main(void)
 		TEST(a_walk_that_multiplies_ends),
 		TEST(what_is_not_known_matters_only_if_it_is_reached),
 		TEST(a_reason_is_kept_once),
+		TEST(an_answer_says_what_it_depended_on),
 		TEST(only_hooks_on_the_way_count),
 		TEST(behind_ipvs_the_destination_is_known_only_if_it_stays),
 		TEST(a_long_rule_is_quoted_as_far_as_there_is_room),

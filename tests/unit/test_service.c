@@ -352,6 +352,14 @@ static void a_hint_only_makes_finding_quicker(void **state)
 	assert_int_equal(hint, 1);
 	assert_null(service_real_near(&service, &reals[1].addr, 81, &hint));
 	assert_int_equal(hint, 1);
+	hint = 0;
+	for (size_t i = 3; i-- > 0;) {
+		assert_ptr_equal(service_real_near(&service, &reals[i].addr, 80, &hint), &reals[i]);
+		assert_int_equal(hint, i + 1);
+	}
+	service.real_count = 0;
+	hint = 0;
+	assert_null(service_real_near(&service, &reals[1].addr, 80, &hint));
 }
 
 static void services_are_printed_for_people(void **state)

@@ -26,6 +26,8 @@
 #include "xlbd/model/addr.h"
 #include "xlbd/model/service.h"
 
+#define CHUNK 65000 /* of the arena: below what malloc() maps and unmaps each time */
+
 #define obstack_chunk_alloc malloc
 #define obstack_chunk_free  free
 
@@ -54,8 +56,10 @@ struct service_set *service_set_new(void)
 {
 	struct service_set *set = calloc(1, sizeof(*set));
 
-	if (set)
-		obstack_init(&set->arena);
+	if (!set)
+		return NULL;
+	/* a large set is made and freed with each look: few chunks, and malloc keeps them at hand */
+	obstack_begin(&set->arena, CHUNK);
 	return set;
 }
 
@@ -275,13 +279,18 @@ struct xlb_service_key service_key(const struct xlb_addr *addr, uint16_t port, u
 	return (struct xlb_service_key){.addr = *addr, .port = htons(port), .protocol = protocol};
 }
 
+static bool is_real(const struct real_server *real, const struct xlb_addr *addr, uint16_t port)
+{
+	return real->port == port && addr_equal(&real->addr, addr);
+}
+
 struct real_server *service_real(const struct service *service, const struct xlb_addr *addr,
                                  uint16_t port)
 {
 	for (size_t i = 0; i < service->real_count; i++) {
 		struct real_server *real = &service->reals[i];
 
-		if (real->port == port && addr_equal(&real->addr, addr))
+		if (is_real(real, addr, port))
 			return real;
 	}
 	return NULL;
@@ -290,9 +299,15 @@ struct real_server *service_real(const struct service *service, const struct xlb
 struct real_server *service_real_near(const struct service *service, const struct xlb_addr *addr,
                                       uint16_t port, size_t *hint)
 {
-	struct real_server *real = *hint < service->real_count ? &service->reals[*hint] : NULL;
+	/* of hint 0, with nothing found before: the last one */
+	const size_t count = service->real_count;
+	const size_t places[] = {*hint, *hint ? *hint - 2 : count - 1};
+	struct real_server *real = NULL;
 
-	if (!real || real->port != port || !addr_equal(&real->addr, addr))
+	for (size_t i = 0; i < 2 && !real; i++)
+		if (places[i] < count && is_real(&service->reals[places[i]], addr, port))
+			real = &service->reals[places[i]];
+	if (!real)
 		real = service_real(service, addr, port);
 	if (real)
 		*hint = real - service->reals + 1;

@@ -106,7 +106,8 @@ struct xlb_service_key service_key(const struct xlb_addr *addr, uint16_t port, u
 struct real_server *service_real(const struct service *service, const struct xlb_addr *addr,
                                  uint16_t port); /* NULL: not there */
 /*
- * The same for those who go through a list that is nearly the same: looks at *hint first and leaves it behind what it
+ * The same for those who go through a list that is nearly the same, or the same backwards (the kernel has the newest first,
+ * keepalived.conf the oldest): looks at *hint first, then before what it found the last time, and leaves it behind what it
  * found. Start with a hint of 0.
  */
 struct real_server *service_real_near(const struct service *service, const struct xlb_addr *addr,
