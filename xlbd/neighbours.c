@@ -515,12 +515,11 @@ const struct next_hop *neighbours_get(const struct neighbours *neighbours,
 	return target ? &target->hop : NULL;
 }
 
-bool neighbours_all(const struct neighbours *neighbours, neighbours_fine *is_fine,
-                    const void *context)
+bool neighbours_all(const struct neighbours *neighbours, neighbours_fine *is_fine, const void *who)
 {
 	const struct target *target = neighbours->targets;
 
-	while (target && is_fine(context, &target->hop))
+	while (target && is_fine(who, &target->hop))
 		target = target->hh.next;
 	return !target;
 }

@@ -49,9 +49,8 @@ int neighbours_set(struct neighbours *neighbours, const struct xlb_addr *targets
 const struct next_hop *neighbours_get(const struct neighbours *neighbours,
                                       const struct xlb_addr *addr); /* NULL: no target */
 /* Whether is_fine() says so of every target's next hop. For who would otherwise look up thousands, one by one. */
-typedef bool neighbours_fine(const void *context, const struct next_hop *hop);
-bool neighbours_all(const struct neighbours *neighbours, neighbours_fine *is_fine,
-                    const void *context);
+typedef bool neighbours_fine(const void *who, const struct next_hop *hop);
+bool neighbours_all(const struct neighbours *neighbours, neighbours_fine *is_fine, const void *who);
 /* Looks at all targets again: call it when links or addresses changed. */
 void neighbours_refresh(struct neighbours *neighbours);
 const char *next_hop_state_name(enum next_hop_state state);
