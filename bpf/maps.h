@@ -143,6 +143,18 @@ struct {
 	__type(value, struct fragment);
 } fragments SEC(".maps");
 
+/* What is left of the ICMP errors that we may send: [0] time exceeded, [1] too big. Written by packets of one CPU each. */
+struct refuse_bucket {
+	__u64 since; /* nanoseconds since boot: filled up to here */
+	__u64 tokens;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct refuse_bucket);
+} refusals SEC(".maps");
+
 /* Ids by name, for the next daemon. No packet reads it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -3,7 +3,8 @@
  * xlb.bpf.c - the data plane's entry, and the order of its stages; nothing else.
  *
  * A frame becomes a struct packet (stage/read.h), finds its virtual server (service.h), its connection (flow.h) or a
- * real server for a new one (begin.h, choose.h), and leaves (forward.h); or it is an answer of a NAT real server (reply.h). Each stage returns XLB_CONTINUE or the verdict that
+ * real server for a new one (begin.h, choose.h), and leaves (forward.h), or its sender is told why not (refuse.h); or it is an answer
+ * of a NAT real server (reply.h). Each stage returns XLB_CONTINUE or the verdict that
  * ends the way; every verdict is counted under its name (count.h).
  *
  * The program decides alone: no packet waits for the daemon. It attaches to every device that packets of virtual servers

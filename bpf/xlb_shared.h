@@ -12,7 +12,7 @@
 
 #include <linux/types.h>
 
-#define XLB_LAYOUT 2
+#define XLB_LAYOUT 3
 
 /* ---- limits ----------------------------------------------------------------------------------- */
 
@@ -307,6 +307,7 @@ struct xlb_service_counters {
 
 /*
  * Every way out of the data plane, once: number, name, what happens, word for people, sentence for people.
+ * ANSWER: the packet itself goes nowhere, an answer to it leaves by the interface that it came from.
  * The program counts by number; the daemon, xlbctl, the MIB and the man page use word and sentence.
  * Numbers never change their meaning; new ones go at the end.
  */
@@ -340,7 +341,11 @@ struct xlb_service_counters {
 	V(22, DROP_HEADROOM, DROP, "headroom", "no room for a VLAN tag in front of the frame")    \
 	V(23, DROP_EXIT, DROP, "exit", "interface towards the real server takes no frames")       \
 	V(24, DROP_NO_WAY, DROP, "no-way",                                                        \
-	  "answer of a NAT real server: no route, or next hop not known (yet)")
+	  "answer of a NAT real server: no route, or next hop not known (yet)")                   \
+	V(25, ANSWERED_TTL, ANSWER, "answered-ttl",                                               \
+	  "TTL or hop limit used up; the client got an ICMP error")                               \
+	V(26, ANSWERED_TOO_BIG, ANSWER, "answered-too-big",                                       \
+	  "longer than the MTU towards the real server; the client got an ICMP error")
 
 enum xlb_verdict {
 	XLB_CONTINUE = 0, /* no verdict yet: on to the next stage */

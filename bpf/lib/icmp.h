@@ -11,11 +11,20 @@
 #include "lib/cursor.h"
 #include "lib/l4.h"
 
+/* Messages that we send; <linux/icmp.h> does not have them all, and <linux/icmpv6.h> has much else. */
+enum icmp_message {
+	ICMP_UNREACHABLE = 3,
+	ICMP_FRAGMENTATION_NEEDED = 4, /* its code */
+	ICMP_TIME_EXCEEDED = 11,
+	ICMPV6_TOO_BIG = 2,
+	ICMPV6_TIME_EXCEEDED = 3,
+};
+
 struct icmp_header {
 	__u8 type;
 	__u8 code;
 	__be16 checksum;
-	__be32 rest;
+	__be32 rest; /* of fragmentation needed and packet too big: the MTU */
 };
 
 static __always_inline bool icmp_is_error(enum l4 l4, __u8 type)

@@ -12,6 +12,7 @@
 #include "lib/endian.h"
 #include "lib/l4.h"
 
+#define IPV4_DONT_FRAGMENT  0x4000
 #define IPV4_MORE_FRAGMENTS 0x2000
 #define IPV4_OFFSET         0x1fff
 #define IPV4_OPTIONS_MOST   40

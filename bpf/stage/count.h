@@ -12,6 +12,7 @@
 #define XLB_ACTION_REDIRECT XDP_REDIRECT
 #define XLB_ACTION_PASS     XDP_PASS
 #define XLB_ACTION_DROP     XDP_DROP
+#define XLB_ACTION_ANSWER   XDP_TX
 static const __u8 verdict_action[XLB_VERDICT_COUNT] = {
 #define V(number, name, action, word, sentence) [XLB_##name] = XLB_ACTION_##action,
 	XLB_VERDICTS(V)

@@ -3,8 +3,9 @@
  * forward.h - send the packet to its real server: rewrite, pick the exit.
  *
  * Direct routing: the IP packet stays but for its TTL; the frame gets the next hop's MAC and the VLAN tags of the way out. Tunnels:
- * the same, and an outer header in front (tunnel.h). NAT: another destination (nat.h). A packet of a connection that only XDP knows never passes to the kernel, which
- * would reset it: what cannot be sent is dropped and counted.
+ * the same, and an outer header in front (tunnel.h). NAT: another destination (nat.h). A packet of a connection that only XDP
+ * knows never passes to the kernel, which would reset it: what cannot be sent is dropped and counted, and where a router
+ * would say so its sender is told (refuse.h).
  */
 #ifndef XLB_STAGE_FORWARD_H
 #define XLB_STAGE_FORWARD_H
@@ -13,6 +14,7 @@
 #include "packet.h"
 #include "stage/link.h"
 #include "stage/nat.h"
+#include "stage/refuse.h"
 #include "stage/tunnel.h"
 
 static __always_inline void real_count(__u32 id, const struct packet *packet, bool sent)
@@ -38,7 +40,8 @@ static __always_inline enum xlb_verdict forward_send(struct xdp_md *ctx, struct 
 		return XLB_DROP_UNRESOLVED;
 	if (packet->ttl <= 1)
 		return XLB_DROP_TTL;
-	if (packet->length > real->mtu && packet->kind != PACKET_ERROR)
+	/* as in IPVS, ICMP over IPv4 is not measured */
+	if (packet->length > real->mtu && (packet->kind != PACKET_ERROR || packet->ipv6))
 		return XLB_DROP_TOO_BIG;
 	if (real->flags & XLB_REAL_NAT && !nat_to_real(ctx, packet, real))
 		return XLB_DROP_HEADROOM;
@@ -59,7 +62,13 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict pack
 	if (!real)
 		return XLB_DROP_UNRESOLVED;
 	verdict = forward_send(ctx, packet, real);
-	real_count(packet->real, packet, verdict == XLB_SENT || verdict == XLB_REDIRECTED);
+	if (verdict == XLB_SENT || verdict == XLB_REDIRECTED) {
+		real_count(packet->real, packet, true);
+		return verdict;
+	}
+	real_count(packet->real, packet, false);
+	if (verdict == XLB_DROP_TTL || verdict == XLB_DROP_TOO_BIG)
+		verdict = packet_refuse(ctx, packet, verdict);
 	return verdict;
 }
 

@@ -54,7 +54,7 @@ static __always_inline bool nat_write_l3(char *l3, void *end, bool ipv6, bool so
 		ip->saddr = change->addr->word[3];
 	else
 		ip->daddr = change->addr->word[3];
-	ip->check = csum_add(ip->check, change->sum_l3);
+	ip->check = csum_adjust(ip->check, change->sum_l3);
 	return true;
 }
 
@@ -68,7 +68,7 @@ static __always_inline bool nat_write_l4(char *l4, void *end, bool tcp,
 		return false;
 	*(__be16 *)(l4 + (change->source ? 0 : 2)) = change->port;
 	if (!tcp) {
-		__be16 sum = csum_add(datagram->checksum, change->sum_l4);
+		__be16 sum = csum_adjust(datagram->checksum, change->sum_l4);
 
 		if (datagram->checksum) /* 0: it has none, and 0xffff means 0 */
 			datagram->checksum = sum ? sum : 0xffff;
@@ -76,7 +76,7 @@ static __always_inline bool nat_write_l4(char *l4, void *end, bool tcp,
 	}
 	if ((void *)(segment + 1) > end)
 		return false;
-	segment->checksum = csum_add(segment->checksum, change->sum_l4);
+	segment->checksum = csum_adjust(segment->checksum, change->sum_l4);
 	return true;
 }
 
@@ -96,7 +96,7 @@ static __always_inline bool nat_write_error(char *frame, void *end, const struct
 		return false;
 	if (packet->ipv6) /* one address inside, one in the pseudo header */
 		added += 2u * change->sum_l3;
-	icmp->checksum = csum_add(icmp->checksum, (__u16)~csum_fold(added));
+	icmp->checksum = csum_adjust(icmp->checksum, (__u16)~csum_fold(added));
 	return true;
 }
 

@@ -22,6 +22,7 @@
 #include <bpf/libbpf.h>
 
 #include "tests/bpf/lab.h"
+#include "xlbd/cleanup.h"
 #include "xlbd/dataplane/resize.h"
 #include "xlbd/model/addr.h"
 #include "xlbd/model/plan.h"
@@ -305,4 +306,36 @@ bool lab_flow(struct lab *lab, const char *endpoint, const char *client, uint16_
 	key = service_key(&vip, vip_port, protocol);
 	return flows_find(lab->flows, dataplane_now(lab->dataplane), &from, port,
 	                  apply_service_id(lab->apply, &key), !addr_is_ipv4(&vip), ret);
+}
+
+/* The map is the program's own business: found by its name. */
+static int buckets_open(const struct lab *lab)
+{
+	uint32_t ids[64] = {0}, length = sizeof(struct bpf_prog_info);
+	struct bpf_prog_info program = {.nr_map_ids = 64, .map_ids = (uintptr_t)ids};
+
+	assert_int_equal(
+		bpf_obj_get_info_by_fd(dataplane_ingress_fd(lab->dataplane), &program, &length), 0);
+	for (uint32_t i = 0; i < program.nr_map_ids; i++) {
+		int fd = bpf_map_get_fd_by_id(ids[i]);
+		struct bpf_map_info map = {0};
+
+		length = sizeof(map);
+		assert_int_equal(bpf_obj_get_info_by_fd(fd, &map, &length), 0);
+		if (strcmp(map.name, "refusals") == 0)
+			return fd;
+		close_fd(&fd);
+	}
+	fail_msg("the program has no map 'refusals'");
+	return -1;
+}
+
+void lab_refill(const struct lab *lab)
+{
+	_cleanup_close_ int fd = buckets_open(lab);
+	size_t size = (size_t)libbpf_num_possible_cpus() * 16;
+	_cleanup_free_ void *zeros = calloc(1, size);
+
+	for (uint32_t kind = 0; kind < 2; kind++)
+		assert_int_equal(bpf_map_update_elem(fd, &kind, zeros, BPF_ANY), 0);
 }

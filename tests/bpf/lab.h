@@ -83,6 +83,8 @@ struct lab_result lab_send_frame(struct lab *lab, const struct frame *frame);
 unsigned lab_real_of(const struct lab_result *result);
 void lab_beat(struct lab *lab);
 void lab_sweep(struct lab *lab);
+/* The buckets that limit ICMP errors (bpf/stage/refuse.h) are full, as when the program was loaded. */
+void lab_refill(const struct lab *lab);
 /* The connection of the client with the service; false: none. */
 bool lab_flow(struct lab *lab, const char *endpoint, const char *client, uint16_t port,
               struct flow *ret);

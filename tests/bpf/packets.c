@@ -248,7 +248,9 @@ bool packet_checksums_right(const struct frame *frame, size_t l3)
 
 	if (!ipv6 && packet_checksum(ip, l4 - l3, 0) != 0)
 		return false;
-	if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP)
+	if (protocol == IPPROTO_ICMP)
+		return packet_checksum(frame->data + l4, length, 0) == 0;
+	if (protocol != IPPROTO_TCP && protocol != IPPROTO_UDP && protocol != IPPROTO_ICMPV6)
 		return true;
 	return packet_checksum(frame->data + l4, length,
 	                       pseudo_header(frame, ipv6, l3, protocol, length)) == 0;

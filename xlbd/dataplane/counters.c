@@ -103,6 +103,7 @@ static const struct {
 #define XLB_REDIRECT "forward"
 #define XLB_PASS     "pass"
 #define XLB_DROP     "drop"
+#define XLB_ANSWER   "drop" /* of the packet: what leaves is ours */
 #define V(number, name, act, word_, sentence_) \
 	[number] = {.word = (word_), .sentence = (sentence_), .action = XLB_##act},
 	XLB_VERDICTS(V)
