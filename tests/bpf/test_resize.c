@@ -541,6 +541,33 @@ static void a_pinned_place_holder_is_in_nobodys_way(void **state)
 	close_trial(&trial);
 }
 
+/* With a map that has another size since: the layout must be what is complained about. */
+static void maps_of_another_layout_are_refused(void **state)
+{
+	struct dataplane_options options = {.connections_ipv4 = SMALL, .connections_ipv6 = SMALL};
+	struct dataplane *dataplane = NULL;
+	struct trial trial;
+	char path[160];
+	int fd;
+
+	(void)state;
+	open_trial(&trial);
+	dataplane_control(trial.lab->dataplane)->layout--;
+	die(&trial);
+	snprintf(path, sizeof(path), "%s/verdict_counters", trial.pins);
+	assert_int_equal(unlink(path), 0);
+	fd = bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "verdict_counter", 4, 16, 3, NULL);
+	assert_int_equal(bpf_obj_pin(fd, path), 0);
+	close(fd);
+	options.pin_folder = trial.pins;
+	assert_int_equal(dataplane_open(&options, &dataplane), -EPROTO);
+	assert_null(dataplane);
+	assert_int_equal(links_remove(trial.pins), 0);
+	trial.size = SMALL;
+	start(&trial, false);
+	close_trial(&trial);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -549,6 +576,7 @@ int main(void)
 		cmocka_unit_test(a_daemon_may_die_between_two_pins),
 		cmocka_unit_test(it_becomes_smaller_only_when_empty),
 		cmocka_unit_test(a_pinned_place_holder_is_in_nobodys_way),
+		cmocka_unit_test(maps_of_another_layout_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

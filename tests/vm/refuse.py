@@ -128,13 +128,15 @@ def ask(client, director, frames):
 
 
 def compare(by_ipvs, by_xdp):
-    if by_ipvs == by_xdp:
-        return
-    for key in sorted(by_ipvs.keys() | by_xdp.keys()):
-        if by_ipvs.get(key) != by_xdp.get(key):
-            print(f"{key}\n  IPVS {by_ipvs.get(key)}\n  XDP  {by_xdp.get(key)}")
-    differ = sum(by_ipvs.get(key) != by_xdp.get(key) for key in by_ipvs.keys() | by_xdp.keys())
-    raise Failed(f"{differ} answers differ")
+    """Shows the first few that differ, from the byte on where they do."""
+    differ = [key for key in sorted(by_ipvs.keys() | by_xdp.keys()) if by_ipvs.get(key) != by_xdp.get(key)]
+    for key in differ[:5]:
+        one, other = by_ipvs.get(key, ""), by_xdp.get(key, "")
+        at = next((at for at, pair in enumerate(zip(one, other)) if pair[0] != pair[1]), min(len(one), len(other))) // 2 * 2
+        print(f"{key}: byte {at // 2}\n  IPVS {one[at:at + 64]} ({len(one) // 2} bytes)\n"
+              f"  XDP  {other[at:at + 64]} ({len(other) // 2} bytes)")
+    if differ:
+        raise Failed(f"{len(differ)} answers differ")
 
 
 def ok(text):

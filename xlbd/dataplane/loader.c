@@ -190,7 +190,35 @@ static int set_up(struct build *build, const struct dataplane_options *options, 
 	return build->dataplane->pin_folder ? set_pins(build) : 0;
 }
 
-/* The control block of new maps gets its constants; that of old ones must be of our layout. */
+/*
+ * What is pinned must be of our layout. Asked before anything is loaded: a map that has another size now would be refused
+ * by libbpf, which cannot say why. `layout` is where it was in every layout.
+ */
+static int check_layout(const char *folder)
+{
+	union {
+		struct xlb_control control;
+		char room[4096]; /* for a longer one */
+	} pinned = {0};
+	_cleanup_close_ int fd = -1;
+	uint32_t zero = 0;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/control", folder);
+	fd = bpf_obj_get(path);
+	if (fd < 0) /* none, or load() says what is wrong with it */
+		return 0;
+	if (bpf_map_lookup_elem(fd, &zero, &pinned) < 0)
+		return log_errno(-errno, TOPIC, "cannot read '%s'", path);
+	if (!pinned.control.layout || pinned.control.layout == XLB_LAYOUT)
+		return 0;
+	return log_errno(-EPROTO, TOPIC,
+	                 "the maps pinned in '%s' have layout %u, this xlbd has %d: remove them "
+	                 "with `xlbd --remove` (connections end)",
+	                 folder, pinned.control.layout, XLB_LAYOUT);
+}
+
+/* The control block of new maps gets its constants. */
 static int open_control(struct dataplane *dataplane, const struct dataplane_options *options)
 {
 	struct xlb_control *control =
@@ -200,12 +228,6 @@ static int open_control(struct dataplane *dataplane, const struct dataplane_opti
 	if (control == MAP_FAILED)
 		return log_errno(-errno, TOPIC, "cannot map the control block");
 	dataplane->control = control;
-	if (control->layout && control->layout != XLB_LAYOUT)
-		return log_errno(-EPROTO, TOPIC,
-		                 "the maps pinned in '%s' have layout %u, this xlbd has %d: remove "
-		                 "them with "
-		                 "`xlbd --remove` (connections end)",
-		                 options->pin_folder, control->layout, XLB_LAYOUT);
 	if (!control->layout) {
 		if (getrandom(&control->seed, sizeof(control->seed), 0) != sizeof(control->seed))
 			return log_errno(-errno, TOPIC, "cannot get a random seed");
@@ -315,6 +337,9 @@ int dataplane_open(const struct dataplane_options *options, struct dataplane **r
 		if (!dataplane->pin_folder)
 			return -ENOMEM;
 		r = lock_folder(options->pin_folder, &dataplane->lock);
+		if (r < 0)
+			return r;
+		r = check_layout(options->pin_folder);
 		if (r < 0)
 			return r;
 	}
