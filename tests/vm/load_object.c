@@ -151,7 +151,7 @@ static void print_refused(const struct bpf_program *program)
 	printf("\t%s: REFUSED\n%s", bpf_program__name(program), from);
 }
 
-/* 0: every program was accepted. What loads first decides: behind one that is refused none is tried. */
+/* 0: every program was accepted; negative: one was refused, and none behind it was tried; 1: there is nothing to be judged. */
 static int judge(int count, char **words, uint32_t level)
 {
 	struct bpf_object *object = open_object(count, words, level);
@@ -159,7 +159,7 @@ static int judge(int count, char **words, uint32_t level)
 	int r;
 
 	if (!object)
-		return -EINVAL;
+		return 1;
 	r = bpf_object__load(object);
 	bpf_object__for_each_program(program, object)
 	{
@@ -167,10 +167,10 @@ static int judge(int count, char **words, uint32_t level)
 
 		if (r == 0)
 			print_accepted(program);
-		else if (level == LOG_PATH && *bpf_program__log_buf(program, &size))
+		else if (*bpf_program__log_buf(program, &size))
 			print_refused(program);
 	}
-	if (r < 0 && level == LOG_PATH)
+	if (r < 0 && level == LOG_STATS)
 		printf("\t%s: %s\n", words[0], strerror(-r));
 	close_object(object);
 	return r;
@@ -184,7 +184,7 @@ int main(int argc, char **argv)
 		return 2;
 	libbpf_set_print(say_nothing);
 	r = judge(argc - 1, argv + 1, LOG_STATS);
-	if (r < 0 && r != -EINVAL)
+	if (r < 0)
 		(void)judge(argc - 1, argv + 1, LOG_PATH); /* refused already: this says why */
-	return r < 0;
+	return r != 0;
 }
