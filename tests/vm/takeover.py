@@ -5,7 +5,8 @@
 
 One story: keepalived sets up IPVS, clients connect, xlbd starts, is killed, starts again, and a firewall rule comes and goes.
 After each step every connection so far must still exchange data with the real server that it began with, and
-new ones must be where they belong: in IPVS's table or in xlbd's, never in both.
+new ones must be where they belong: in IPVS's table or in xlbd's, never in both. Some ask all the time, also while sides change, and
+in the end every packet that the client sent must have come to a real server.
 """
 
 import contextlib
@@ -25,6 +26,8 @@ from lab import CLONE_NEWNET, VIP, Director, Failed, Lab, RealServer, Host, run,
 SILENCE = 3
 REQUEST = b"GET / HTTP/1.1\r\nHost: lab\r\n\r\n"
 PATIENCE = 20  # an emulated machine on a busy host
+BUSY = 10  # connections that ask all the time, a set
+STALL = 5  # so long an answer may take there
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -95,7 +98,7 @@ def in_ipvs(director, port=80):
 
 def in_xdp(director):
     """Client ports of the connections that XDP has."""
-    text = director.ctl("-j", "conn", "limit=100000")
+    text = director.ctl("-j", "conn", "--limit", "100000")
     return {int(port) for port in re.findall(r'"client": ?"[^"]*:(\d+)"', text)}
 
 
@@ -116,6 +119,10 @@ class Story:
             real.serve()
         self.connections = Connections(self.client)
         self.by_ipvs, self.by_xdp = set(), set()
+        self.busy = []
+        self.client.count("output", f"ip daddr {VIP} tcp dport 80")
+        for real in self.reals:
+            real.count("input", f"ip daddr {VIP} tcp dport 80")
 
     def conf(self):
         return (globals_block(self.director.fifos) + vrrp_instance(self.director, state="MASTER") +
@@ -136,6 +143,16 @@ class Story:
                          f"{len(self.by_ipvs & xdp)} of IPVS's")
         ok(f"{what}: all {len(self.connections.open)} connections live, {len(self.by_ipvs)} in IPVS, {len(self.by_xdp)} in XDP")
 
+    def ask_all_the_time(self):
+        """Some connections that begin now and never rest."""
+        busy = self.client.client("hold", VIP, 80, "--count", BUSY, "--every", 1)
+        busy.wait(2 * BUSY, seconds=60)
+        self.busy.append(busy)
+
+    def scheduled_by_ipvs(self):
+        """How many connections IPVS has ever begun, by its own counter."""
+        return int(self.director.ipvsadm("-Ln", "--stats", "--exact").split("-> RemoteAddress:Port")[1].split()[2])
+
     # ---- the steps
 
     def begins_with_ipvs(self):
@@ -145,20 +162,31 @@ class Story:
         self.by_ipvs |= self.connections.add(200)
         if self.connections.servers() != {real.name for real in self.reals}:
             raise Failed(f"only {self.connections.servers()} answered")
+        self.ask_all_the_time()
         ok("keepalived, IPVS: 200 connections")
 
     def xlbd_starts(self):
         self.director.start_xlbd(120)
         self.director.wait_served(self.reals, seconds=30)
+        before = self.scheduled_by_ipvs(), self.director.forwarded()
         self.by_xdp |= self.connections.add(200)
-        self.check("xlbd started on a live director")
+        scheduled, forwarded = self.scheduled_by_ipvs() - before[0], self.director.forwarded() - before[1]
+        # of a connection: SYN, ACK, a request, its ACK
+        if scheduled or not 200 * 4 <= forwarded <= 200 * 6:
+            raise Failed(f"of 200 new connections IPVS began {scheduled}, XDP forwarded {forwarded} packets")
+        self.check(f"xlbd started on a live director, XDP forwarded {forwarded} packets of 200 new connections")
+        self.ask_all_the_time()
 
     def xlbd_is_killed(self):
         self.director.xlbd.kill()
+        killed = time.monotonic()
         self.connections.all_live()  # at once
         wait_for("new connections are IPVS's", self.new_are_ipvs, 30, 0.2)
+        begin = time.monotonic()
         self.by_ipvs |= self.connections.add(50)
-        self.check(f"xlbd killed with -9, silence of {SILENCE} s over")
+        for busy in self.busy:
+            busy.wait(2 * BUSY, begin, 60)
+        self.check(f"xlbd killed with -9, new ones are IPVS's {begin - killed:.1f} s later (silence: {SILENCE} s)")
 
     def new_are_ipvs(self):
         port = self.connections.add(1)
@@ -196,11 +224,32 @@ class Story:
         self.by_xdp |= self.connections.add(20)
         self.check("bypass off")
 
+    def nothing_was_lost(self):
+        """Those that asked all the time, and the packets of all."""
+        events = [event for busy in self.busy for event in busy.stop()]
+        failures = [event for event in events if not event.ok]
+        longest = max(event.end - event.begin for event in events)
+        if failures or len({(busy, event.who) for busy in self.busy for event in busy.events}) != len(self.busy) * BUSY:
+            raise Failed(f"connections that asked all the time: {failures}")
+        # not all at once: a queue of a veth holds 256 frames
+        while self.connections.open:
+            for sock, _ in self.connections.open[:100]:
+                sock.close()
+            del self.connections.open[:100]
+            wait_for("what the client sent is what the real servers got", self.all_came, 30, 0.5)
+        if longest > STALL:
+            raise Failed(f"an answer took {longest:.1f} s")
+        ok(f"{self.client.counted()} packets sent, as many came to the real servers; {len(self.busy) * BUSY} connections that asked "
+           f"all the time got {len(events)} answers, the slowest in {longest * 1000:.0f} ms")
+
+    def all_came(self):
+        return self.client.counted() == sum(real.counted() for real in self.reals)
+
 
 def a_director_changes_sides_and_loses_nothing(lab):
     story = Story(lab)
     for step in (story.begins_with_ipvs, story.xlbd_starts, story.xlbd_is_killed, story.xlbd_comes_back,
-                 story.firewall_rule_comes, story.bypass_by_hand):
+                 story.firewall_rule_comes, story.bypass_by_hand, story.nothing_was_lost):
         step()
 
 
@@ -212,40 +261,49 @@ def received(host):
 def a_standby_that_is_a_real_server_never_loops(lab):
     """B has A's configuration, is BACKUP, and is one of the real servers: the VIP is on its lo, IPVS and XDP are set up.
 
-    Each packet of the client may reach B once, and none may come back to A.
+    What A sends to B meets B's own IPVS, which chooses again: with mh itself, with rr also the other one. No packet may come back.
     """
     client = lab.add(Host, "client", 1)
     a = lab.add(Director, "a", 10, priority=150)
     b = lab.add(Director, "b", 20, priority=100)
     other = lab.add(RealServer, "r1", 11)
-    other.serve()
     b.sh(f"ip addr add {VIP}/32 dev lo")
-    RealServer.serve(b)
+    for real in (other, b):
+        RealServer.serve(real, (80, 8080))
     for director in (a, b):
         director.options = ["connections=20000", f"silence={SILENCE}s", "ipvs.api=off"]
         director.keepalived_conf.write_text(
             globals_block(director.fifos) + vrrp_instance(director) +
-            virtual_server([other, b], scheduler="mh", check=None))
+            virtual_server([other, b], scheduler="mh", options="mh-port", check=None) +
+            virtual_server([other, b], scheduler="rr", port=8080, check=None))
         director.start_xlbd(120)
         director.start_keepalived()
-    a.wait_served([other, b], seconds=60)
+    for port in (80, 8080):
+        a.wait_served([other, b], f"{VIP}:{port}/tcp", 60)
     if b.owns():
         raise Failed("B took the address")
+    for port in (80, 8080):
+        go_through_standby(client, a, b, other, port)
+
+
+def go_through_standby(client, a, b, other, port):
     connections = Connections(client)
-    before = {host: received(host) for host in (a, b, other)}
-    connections.add(40)
+    before = {host.name: received(host) for host in (a, b, other)}
+    connections.add(40, port)
     connections.all_live()
+    came = {host.name: received(host) - before[host.name] for host in (a, b, other)}
+    to_b = a.reals(f"{VIP}:{port}/tcp")[b.address]["connections"]
+    by_b = sum(name == "b" for _, name in connections.open)
     sent = 40 * 8  # handshake, two requests, acknowledgements: never more than that from the client's side
-    came = {host.name: received(host) - before[host] for host in before}
-    if connections.servers() != {"r1", "b"}:
-        raise Failed(f"{connections.servers()} answered")
     noise = 200  # VRRP, neighbours
+    if not by_b or (by_b != to_b if port == 80 else by_b > to_b):
+        raise Failed(f"A gave {to_b} connections to B, B answered {by_b}")
     if came["a"] > sent + noise or came["b"] + came["r1"] > 2 * sent + noise:
         raise Failed(f"frames go round: {came} for at most {sent} packets of the client")
     if b.forwarded():
         raise Failed(f"B forwarded {b.forwarded()} packets")
-    ok(f"40 connections through A, B answered {sum(name == 'b' for _, name in connections.open)}: frames received {came}; "
-       f"B: {b.side()}, forwarded {b.forwarded()}")
+    ok(f"40 connections through A ({'mh' if port == 80 else 'rr'}), {to_b} given to B, {by_b} answered by it; frames received {came}; "
+       f"B: {b.side(f'{VIP}:{port}/tcp')}, forwarded {b.forwarded()}")
 
 
 CASES = (a_director_changes_sides_and_loses_nothing, a_standby_that_is_a_real_server_never_loops)
