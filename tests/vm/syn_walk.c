@@ -4,7 +4,7 @@
  *
  *	syn_walk DEVICE MAC CLIENTS FENCE_PORT ADDRESS:PORT/PROTOCOL...
  *
- * For same_choice.sh: run where the clients and all real servers would be, on the other end of the director's
+ * For test_same_choice.sh: run where the clients and all real servers would be, on the other end of the director's
  * cable. A frame that comes back carries the MAC of a real server as its destination; its last byte, 1 to 9, is the name.
  * Output: a line for each virtual server, a character for each client, '-' where nothing came back.
  *

@@ -10,7 +10,7 @@ here=$(dirname "$(realpath "$0")")
 if [ "${XLB_IN_GUEST:-}" != yes ]; then
 	export top_builddir="${XLB_BUILD:-$(realpath "$here/../../build")}"
 	make -s -C "$top_builddir" tests/vm/syn_walk tests/system/pass.bpf.o xlbd/xlbd xlbd/ctl/xlbctl
-	XLB_IN_GUEST=yes "$here/boot" "$here/same_choice.sh"
+	XLB_IN_GUEST=yes "$here/boot" "$here/test_same_choice.sh"
 	exit
 fi
 
