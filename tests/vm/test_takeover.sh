@@ -6,7 +6,7 @@ set -eu
 here=$(dirname "$(realpath "$0")")
 
 if [ "${XLB_IN_GUEST:-}" = yes ]; then
-	PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "$here/takeover.py" ${XLB_CASES:-}
+	PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "$here/takeover.py" "${XLB_CASES:-}"
 fi
 XLB_BUILD=${XLB_BUILD:-$(realpath "$here/../../build")}
 export XLB_BUILD
