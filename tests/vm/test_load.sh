@@ -55,4 +55,4 @@ for version in $versions; do
 	make -s -C "$top_builddir" vm-objects "CLANG=clang-$version" "vm_objects=tests/vm/clang-$version"
 done
 make -s -C "$top_builddir" tests/vm/load_object tests/bpf/test_ingress
-XLB_IN_GUEST=yes "$here/boot" "$here/test_load.sh"
+XLB_IN_GUEST=yes "$here/boot" "$here/test_load.sh" 500

@@ -3,19 +3,88 @@
 #
 # One table, set by ipvsadm; `xlbctl bypass` says whose turn it is. syn_walk plays the clients and all real servers. The weight of
 # the last real server is taken away while xlbd looks on, so that fallback and the shares of mh are tried too.
-# In the machine the script runs again, as the guest's command.
+# In the machine the script runs again, as the guest's command; what came of each walk is compared outside, where that takes no time.
 set -eu
 here=$(dirname "$(realpath "$0")")
 
+clients=${XLB_CLIENTS:-2000}
+
+# PORT SCHEDULER [FLAGS]. The weights that stay are 1 to 4: a tenth of 2,000 clients is 200.
+services()
+{
+	cat <<-END
+		8001 mh
+		8002 mh mh-fallback
+		8003 mh mh-port
+		8004 mh mh-fallback,mh-port
+		8011 sh
+		8012 sh sh-fallback
+		8013 sh sh-port
+		8014 sh sh-fallback,sh-port
+		8021 dh
+		8031 rr
+		8041 wrr
+		$fence rr
+	END
+}
+
+# Those that are walked; the last one tells syn_walk that a batch is over.
+fence=8099
+endpoints()
+{
+	services | grep -v "^$fence " | while read -r port rest; do
+		echo "10.99.0.100:$port/tcp"
+		echo "[fd99::100]:$port/tcp"
+	done
+}
+
+# who got how many
+shares()
+{
+	fold -w1 | LC_ALL=C sort | uniq -c | awk '{printf "%s%s: %s", (NR > 1 ? ", " : ""), $2, $1}'
+}
+
+compare()
+{
+	services | grep -v "^$fence " | while read -r port scheduler flags; do
+		for vip in 10.99.0.100 '[fd99::100]'; do
+			ipvs=$(awk -v name="$vip:$port/tcp" '$1 == name {print $2}' "$XLB_VM_RESULTS/ipvs")
+			xdp=$(awk -v name="$vip:$port/tcp" '$1 == name {print $2}' "$XLB_VM_RESULTS/xdp")
+			name="$scheduler${flags:+ $flags} $vip"
+			case $scheduler in
+			rr | wrr)
+				ipvs=$(echo "$ipvs" | shares)
+				xdp=$(echo "$xdp" | shares)
+				;;
+			esac
+			if [ -n "$ipvs" ] && [ "$ipvs" = "$xdp" ]; then
+				case $scheduler in
+				rr | wrr) echo "ok $name: $xdp" ;;
+				*) echo "ok $name: $(printf %s "$xdp" | shares)" ;;
+				esac
+			else
+				echo "not ok $name"
+				echo "	IPVS $ipvs"
+				echo "	XDP  $xdp"
+			fi
+		done
+	done
+}
+
 if [ "${XLB_IN_GUEST:-}" != yes ]; then
 	export top_builddir="${XLB_BUILD:-$(realpath "$here/../../build")}"
+	XLB_VM_RESULTS=$(mktemp -d)
+	export XLB_VM_RESULTS
+	trap 'rm -r "$XLB_VM_RESULTS"' EXIT
 	make -s -C "$top_builddir" tests/vm/syn_walk tests/system/pass.bpf.o xlbd/xlbd xlbd/ctl/xlbctl
-	XLB_IN_GUEST=yes "$here/boot" "$here/test_same_choice.sh"
+	XLB_IN_GUEST=yes "$here/boot" "$here/test_same_choice.sh" 500
+	compare >"$XLB_VM_RESULTS/result"
+	cat "$XLB_VM_RESULTS/result"
+	if grep -q '^not ok' "$XLB_VM_RESULTS/result"; then exit 1; fi
 	exit
 fi
 
 work=$(mktemp -d)
-clients=${XLB_CLIENTS:-2000}
 xlbd=
 trap '[ -z "$xlbd" ] || kill "$xlbd"' EXIT
 
@@ -45,35 +114,6 @@ until_true()
 		n=$((n + 1))
 		[ "$n" -lt 300 ] || fail "timed out: $*"
 		sleep 0.2
-	done
-}
-
-# PORT SCHEDULER [FLAGS]. The weights that stay are 1 to 4: a tenth of 2,000 clients is 200.
-services()
-{
-	cat <<-END
-		8001 mh
-		8002 mh mh-fallback
-		8003 mh mh-port
-		8004 mh mh-fallback,mh-port
-		8011 sh
-		8012 sh sh-fallback
-		8013 sh sh-port
-		8014 sh sh-fallback,sh-port
-		8021 dh
-		8031 rr
-		8041 wrr
-		$fence rr
-	END
-}
-
-# Those that are walked; the last one tells syn_walk that a batch is over.
-fence=8099
-endpoints()
-{
-	services | grep -v "^$fence " | while read -r port rest; do
-		echo "10.99.0.100:$port/tcp"
-		echo "[fd99::100]:$port/tcp"
 	done
 }
 
@@ -168,43 +208,10 @@ scheduled_by_ipvs()
 walk()
 {
 	# shellcheck disable=SC2046
-	ip netns exec same-others "$top_builddir/tests/vm/syn_walk" e0 "$mac" "$clients" "$fence" $(endpoints) >"$work/$1" || fail "$1"
-	came=$(cut -d' ' -f2 "$work/$1" | tr -cd 1-9 | wc -c)
+	ip netns exec same-others "$top_builddir/tests/vm/syn_walk" e0 "$mac" "$clients" "$fence" $(endpoints) >"$XLB_VM_RESULTS/$1" || fail "$1"
+	came=$(cut -d' ' -f2 "$XLB_VM_RESULTS/$1" | tr -cd 1-9 | wc -c)
 	# without fallback the share of the one whose weight went gets nobody
 	[ "$came" -gt $((all * 3 / 4)) ] || fail "$1: only $came of $all SYNs reached a real server"
-}
-
-# who got how many
-shares()
-{
-	fold -w1 | LC_ALL=C sort | uniq -c | awk '{printf "%s%s: %s", (NR > 1 ? ", " : ""), $2, $1}'
-}
-
-compare()
-{
-	services | grep -v "^$fence " | while read -r port scheduler flags; do
-		for vip in 10.99.0.100 '[fd99::100]'; do
-			ipvs=$(awk -v name="$vip:$port/tcp" '$1 == name {print $2}' "$work/ipvs")
-			xdp=$(awk -v name="$vip:$port/tcp" '$1 == name {print $2}' "$work/xdp")
-			name="$scheduler${flags:+ $flags} $vip"
-			case $scheduler in
-			rr | wrr)
-				ipvs=$(echo "$ipvs" | shares)
-				xdp=$(echo "$xdp" | shares)
-				;;
-			esac
-			if [ -n "$ipvs" ] && [ "$ipvs" = "$xdp" ]; then
-				case $scheduler in
-				rr | wrr) echo "ok $name: $xdp" ;;
-				*) echo "ok $name: $(printf %s "$xdp" | shares)" ;;
-				esac
-			else
-				echo "not ok $name"
-				echo "	IPVS $ipvs"
-				echo "	XDP  $xdp"
-			fi
-		done
-	done
 }
 
 modprobe ip_vs
@@ -239,6 +246,3 @@ walk xdp
 [ "$(forwarded)" = $((came + fences)) ] || fail "XDP forwarded $(forwarded) of $((came + fences)) packets"
 [ "$(scheduled_by_ipvs)" = $((came + 2)) ] || fail "IPVS has scheduled connections of XDP"
 echo "ok XDP forwarded $came of $all connections (up $(cut -d' ' -f1 /proc/uptime) s)"
-
-compare | tee "$work/result"
-! grep -q '^not ok' "$work/result"

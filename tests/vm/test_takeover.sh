@@ -11,4 +11,4 @@ fi
 XLB_BUILD=${XLB_BUILD:-$(realpath "$here/../../build")}
 export XLB_BUILD
 make -s -C "$XLB_BUILD" tests/system/pass.bpf.o xlbd/xlbd xlbd/ctl/xlbctl
-XLB_IN_GUEST=yes "$here/boot" "$here/test_takeover.sh" 450
+XLB_IN_GUEST=yes "$here/boot" "$here/test_takeover.sh" 550
