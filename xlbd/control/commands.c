@@ -16,6 +16,7 @@
 #include "xlbd/control/show.h"
 #include "xlbd/control/show_flows.h"
 #include "xlbd/control/show_services.h"
+#include "xlbd/control/snapshot.h"
 
 static int list_commands(struct control_call *call)
 {
@@ -56,6 +57,9 @@ const struct control_command control_commands[] = {
          .argument = {{"client", 's', true}, {"vip", 's', true}},
          .run = explain},
 	{.name = "drops", .help = "every way out of the data plane, counted", .run = show_drops},
+	{.name = "snapshot",
+         .help = "status, vip, real and drops of one moment, for programs",
+         .run = show_snapshot},
 	{.name = "bypass",
          .help = "leave new connections to IPVS, or take them again",
          .changes = true,

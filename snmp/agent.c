@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * agent.c - the only file that knows net-snmp: registration, GET and GETNEXT, the loop.
+ *
+ * mib.c says what there is; here each table becomes a container of net-snmp's, sorted by index and
+ * rebuilt when a newer snapshot is asked for, not before: a container finds the next row in
+ * O(log n), where net-snmp's iterator helper takes O(n). Answers come from memory alone, because
+ * snmpd waits for them (and gives a subagent up after six seconds). The library asks snmpd every
+ * two seconds whether it is there, and connects again when it is not; that question is the one
+ * thing that can block, for a second, and harms nobody but this process. The ping interval must be
+ * set between init_agent() and init_snmp(): the former puts the default back.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <net-snmp/net-snmp-config.h>
+
+#include <net-snmp/net-snmp-includes.h>
+
+#include <net-snmp/agent/net-snmp-agent-includes.h>
+
+#include <net-snmp/agent/agent_callbacks.h>
+#include <net-snmp/agent/agent_sysORTable.h>
+
+#include "snmp/agent.h"
+#include "snmp/mib.h"
+#include "xlbd/log.h"
+
+#define TOPIC         "agent"
+#define PROGRAM       "xlb-snmp"
+#define PING_SECONDS  2
+#define TABLES_MOST   8
+#define COLUMNS_MOST  40
+#define GROUP_OBJECTS 1 /* root.1: objects; root.0: notifications */
+
+struct row {
+	netsnmp_index index; /* must be the first: that is what containers compare */
+	oid oids[MIB_INDEX_MOST];
+	const void *data;
+};
+
+struct served {
+	struct agent *agent;
+	const struct mib_table *table;
+	netsnmp_container *container;
+	netsnmp_column_info columns;
+	unsigned int numbers[COLUMNS_MOST]; /* of the columns */
+	struct row *rows;
+	uint64_t shown; /* version of the snapshot in the container */
+};
+
+struct agent {
+	oid root[MAX_OID_LEN];
+	size_t root_length;
+	const struct snapshot *snapshot;
+	uint64_t version;
+	struct served served[TABLES_MOST];
+	int fd;
+	bool connected;
+	const struct agent_callbacks *callbacks;
+};
+
+uint64_t agent_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+/* What happened before snmpd started is told as 0, as SNMPv2-TC wants it. */
+static uint32_t ticks_of(uint64_t at)
+{
+	uint64_t age = (agent_now() - at) / 10, uptime = netsnmp_get_agent_uptime();
+
+	return at && age < uptime ? (uint32_t)(uptime - age) : 0;
+}
+
+static void put_number(netsnmp_variable_list *variable, u_char type, uint64_t value)
+{
+	uint32_t number = value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+
+	if (type == ASN_INTEGER)
+		snmp_set_var_typed_integer(variable, type, (long)number);
+	else
+		snmp_set_var_typed_value(variable, type, &number, sizeof(number));
+}
+
+static void put_value(netsnmp_variable_list *variable, const struct mib_object *object,
+                      const void *data)
+{
+	const void *field = (const char *)data + object->offset;
+	uint64_t number = object->type == MIB_TEXT ? 0 : *(const uint64_t *)field;
+	struct counter64 wide = {.high = number >> 32, .low = number & UINT32_MAX};
+	const char *text;
+
+	switch (object->type) {
+	case MIB_TEXT:
+		text = *(const char *const *)field ? *(const char *const *)field : "";
+		snmp_set_var_typed_value(variable, ASN_OCTET_STR, text, strnlen(text, 255));
+		break;
+	case MIB_INTEGER:
+		put_number(variable, ASN_INTEGER, number);
+		break;
+	case MIB_UNSIGNED:
+	case MIB_GAUGE:
+		put_number(variable, ASN_GAUGE, number);
+		break;
+	case MIB_COUNTER64:
+		snmp_set_var_typed_value(variable, ASN_COUNTER64, &wide, sizeof(wide));
+		break;
+	case MIB_TIMESTAMP:
+		put_number(variable, ASN_TIMETICKS, ticks_of(number));
+		break;
+	}
+}
+
+/* ---- tables ----------------------------------------------------------------------------------- */
+
+static int compare_rows(const void *left, const void *right)
+{
+	const struct row *a = left, *b = right;
+
+	return snmp_oid_compare(a->oids, a->index.len, b->oids, b->index.len);
+}
+
+static void fill_row(struct row *row, const struct mib_table *table, const void *data)
+{
+	uint32_t index[MIB_INDEX_MOST];
+
+	row->data = data;
+	row->index.len = table->index(data, index);
+	for (size_t i = 0; i < row->index.len; i++)
+		row->oids[i] = index[i];
+}
+
+static void rebuild(struct served *served)
+{
+	const struct mib_table *table = served->table;
+	const struct snapshot *snapshot = served->agent->snapshot;
+	struct mib_rows rows = snapshot ? table->rows(snapshot) : (struct mib_rows){};
+
+	CONTAINER_CLEAR(served->container, NULL, NULL);
+	free(served->rows);
+	served->rows = rows.count ? calloc(rows.count, sizeof(*served->rows)) : NULL;
+	served->shown = served->agent->version;
+	for (size_t i = 0; served->rows && i < rows.count; i++)
+		fill_row(&served->rows[i], table, (const char *)rows.rows + i * table->row_size);
+	/* in order: each insertion is at the end then */
+	if (served->rows)
+		qsort(served->rows, rows.count, sizeof(*served->rows), compare_rows);
+	for (size_t i = 0; served->rows && i < rows.count; i++) {
+		served->rows[i].index.oids = served->rows[i].oids;
+		CONTAINER_INSERT(served->container, &served->rows[i]);
+	}
+}
+
+/* Stands before net-snmp's container helper. */
+static int refresh(netsnmp_mib_handler *handler, netsnmp_handler_registration *registration,
+                   netsnmp_agent_request_info *info, netsnmp_request_info *requests)
+{
+	struct served *served = handler->myvoid;
+
+	if (served->shown != served->agent->version)
+		rebuild(served);
+	return netsnmp_call_next_handler(handler, registration, info, requests);
+}
+
+static const struct mib_object *find_column(const struct mib_table *table, unsigned number)
+{
+	for (const struct mib_object *column = table->columns; column->number; column++)
+		if (column->number == number)
+			return column;
+	return NULL;
+}
+
+static int get_cells(netsnmp_mib_handler *handler, netsnmp_handler_registration *registration,
+                     netsnmp_agent_request_info *info, netsnmp_request_info *requests)
+{
+	const struct served *served = registration->my_reg_void;
+
+	(void)handler;
+	for (netsnmp_request_info *one = requests; one; one = one->next) {
+		const struct row *row = netsnmp_container_table_row_extract(one);
+		const netsnmp_table_request_info *where = netsnmp_extract_table_info(one);
+		const struct mib_object *column =
+			where ? find_column(served->table, where->colnum) : NULL;
+
+		if (one->processed)
+			continue;
+		if (row && column)
+			put_value(one->requestvb, column, row->data);
+		else
+			netsnmp_set_request_error(info, one,
+			                          column ? SNMP_NOSUCHINSTANCE : SNMP_NOSUCHOBJECT);
+	}
+	return SNMP_ERR_NOERROR;
+}
+
+static void add_indexes(netsnmp_table_registration_info *info, const char *types)
+{
+	for (; *types; types++)
+		netsnmp_table_helper_add_index(info, *types == 'i'   ? ASN_INTEGER
+		                                     : *types == 's' ? ASN_OCTET_STR
+		                                                     : ASN_UNSIGNED);
+}
+
+static void list_columns(struct served *served, netsnmp_table_registration_info *info)
+{
+	const struct mib_object *column = served->table->columns;
+	size_t count = 0;
+
+	for (; column[count].number && count < COLUMNS_MOST; count++)
+		served->numbers[count] = column[count].number;
+	served->columns.isRange = 0;
+	served->columns.details.list = served->numbers;
+	served->columns.list_count = (char)count;
+	info->min_column = served->numbers[0];
+	info->max_column = served->numbers[count - 1];
+	info->valid_columns = &served->columns;
+}
+
+static int register_table(struct agent *agent, struct served *served, const struct mib_table *table)
+{
+	netsnmp_table_registration_info *info =
+		SNMP_MALLOC_TYPEDEF(netsnmp_table_registration_info);
+	netsnmp_handler_registration *registration;
+	netsnmp_mib_handler *before;
+	oid where[MAX_OID_LEN];
+	size_t length = agent->root_length;
+
+	memcpy(where, agent->root, length * sizeof(oid));
+	where[length++] = GROUP_OBJECTS;
+	where[length++] = table->group;
+	where[length++] = table->table;
+	served->agent = agent;
+	served->table = table;
+	served->container = netsnmp_container_find("table_container");
+	registration = netsnmp_create_handler_registration(table->name, get_cells, where, length,
+	                                                   HANDLER_CAN_RONLY);
+	before = netsnmp_create_handler("xlb_refresh", refresh);
+	if (!info || !served->container || !registration || !before)
+		return -ENOMEM;
+	registration->my_reg_void = served;
+	before->myvoid = served;
+	add_indexes(info, table->index_types);
+	list_columns(served, info);
+	if (netsnmp_container_table_register(registration, info, served->container,
+	                                     TABLE_CONTAINER_KEY_NETSNMP_INDEX) !=
+	            SNMPERR_SUCCESS ||
+	    netsnmp_inject_handler(registration, before) != SNMPERR_SUCCESS)
+		return -EIO;
+	return 0;
+}
+
+/* ---- scalars ---------------------------------------------------------------------------------- */
+
+/* Without a daemon one thing is left to say: that there is none. */
+static const struct snapshot nothing = {.status = 6};
+
+static bool is_told(const struct agent *agent, const struct mib_scalar *scalar)
+{
+	return agent->snapshot || scalar->object.offset == offsetof(struct snapshot, status);
+}
+
+/* The instance's OID; its length. */
+static size_t name_of(const struct agent *agent, const struct mib_scalar *scalar, oid *ret)
+{
+	size_t length = agent->root_length;
+
+	memcpy(ret, agent->root, length * sizeof(oid));
+	ret[length++] = GROUP_OBJECTS;
+	ret[length++] = scalar->group;
+	if (scalar->within)
+		ret[length++] = scalar->within;
+	ret[length++] = scalar->object.number;
+	ret[length++] = 0;
+	return length;
+}
+
+/* Of the registered group: the scalar of this name, or the first behind it. */
+static const struct mib_scalar *find_scalar(const struct agent *agent,
+                                            const struct mib_scalar *group,
+                                            const netsnmp_variable_list *asked, bool behind)
+{
+	const struct mib_scalar *one = group;
+	oid name[MAX_OID_LEN];
+
+	for (; one->group == group->group && one->within == group->within; one++) {
+		size_t length = name_of(agent, one, name);
+		int order = snmp_oid_compare(name, length, asked->name, asked->name_length);
+
+		if ((behind ? order > 0 : order == 0) && is_told(agent, one))
+			return one;
+	}
+	return NULL;
+}
+
+static int get_scalars(netsnmp_mib_handler *handler, netsnmp_handler_registration *registration,
+                       netsnmp_agent_request_info *info, netsnmp_request_info *requests)
+{
+	const struct agent *agent = handler->myvoid;
+	const struct mib_scalar *group = registration->my_reg_void;
+	bool behind = info->mode == MODE_GETNEXT;
+
+	for (netsnmp_request_info *one = requests; one; one = one->next) {
+		const struct mib_scalar *found;
+		oid name[MAX_OID_LEN];
+
+		if (one->processed)
+			continue;
+		found = find_scalar(agent, group, one->requestvb, behind);
+		if (found && behind)
+			snmp_set_var_objid(one->requestvb, name, name_of(agent, found, name));
+		if (found)
+			put_value(one->requestvb, &found->object,
+			          agent->snapshot ? agent->snapshot : &nothing);
+		else if (!behind)
+			netsnmp_set_request_error(info, one, SNMP_NOSUCHINSTANCE);
+	}
+	return SNMP_ERR_NOERROR;
+}
+
+static int register_scalars(struct agent *agent, const struct mib_scalar *group)
+{
+	netsnmp_handler_registration *registration;
+	oid name[MAX_OID_LEN];
+	/* without the scalar's own number and the instance's */
+	size_t length = name_of(agent, group, name) - 2;
+
+	registration = netsnmp_create_handler_registration("xlbScalars", get_scalars, name, length,
+	                                                   HANDLER_CAN_RONLY);
+	if (!registration)
+		return -ENOMEM;
+	registration->handler->myvoid = agent;
+	registration->my_reg_void = (void *)group;
+	return netsnmp_register_handler(registration) == SNMPERR_SUCCESS ? 0 : -EIO;
+}
+
+static int register_all(struct agent *agent)
+{
+	const struct mib_scalar *last = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && mib_tables[i].name; i++)
+		r = register_table(agent, &agent->served[i], &mib_tables[i]);
+	for (const struct mib_scalar *one = mib_scalars; r == 0 && one->group; one++) {
+		if (!last || last->group != one->group || last->within != one->within)
+			r = register_scalars(agent, one);
+		last = one;
+	}
+	return r;
+}
+
+/* ---- net-snmp's own words --------------------------------------------------------------------- */
+
+static int on_log(int major, int minor, void *message, void *context)
+{
+	const struct snmp_log_message *said = message;
+	int length = (int)strcspn(said->msg, "\n");
+
+	(void)major;
+	(void)minor;
+	(void)context;
+	if (length == 0)
+		return 0;
+	if (said->priority <= LOG_ERR)
+		log_error(TOPIC, "net-snmp: %.*s", length, said->msg);
+	else if (said->priority <= LOG_WARNING)
+		log_warning(TOPIC, "net-snmp: %.*s", length, said->msg);
+	else
+		log_debug(TOPIC, "net-snmp: %.*s", length, said->msg);
+	return 0;
+}
+
+static int on_connected(int major, int minor, void *session, void *context)
+{
+	struct agent *agent = context;
+
+	(void)major;
+	(void)session;
+	agent->connected = minor == SNMPD_CALLBACK_INDEX_START;
+	if (agent->connected)
+		log_notice(TOPIC, "connected to snmpd");
+	else
+		log_warning(TOPIC, "snmpd is gone, trying to reach it every %d s", PING_SECONDS);
+	return 0;
+}
+
+/* ---- the loop --------------------------------------------------------------------------------- */
+
+static void on_readable(int fd, void *context)
+{
+	struct agent *agent = context;
+
+	(void)fd;
+	agent->callbacks->readable(agent->callbacks->context);
+}
+
+static void on_second(unsigned int alarm, void *context)
+{
+	struct agent *agent = context;
+
+	(void)alarm;
+	agent->callbacks->second(agent->callbacks->context);
+}
+
+void agent_watch(struct agent *agent, int fd)
+{
+	if (agent->fd == fd)
+		return;
+	if (agent->fd >= 0)
+		unregister_readfd(agent->fd);
+	if (fd >= 0)
+		register_readfd(fd, on_readable, agent);
+	agent->fd = fd;
+}
+
+void agent_run(struct agent *agent, const struct agent_callbacks *callbacks,
+               const volatile int *stop)
+{
+	unsigned int alarm;
+
+	agent->callbacks = callbacks;
+	alarm = snmp_alarm_register(1, SA_REPEAT, on_second, agent);
+	on_second(alarm, agent);
+	while (!*stop)
+		agent_check_and_process(1);
+	snmp_alarm_unregister(alarm);
+}
+
+/* ---- open, close ------------------------------------------------------------------------------ */
+
+static int parse_root(struct agent *agent, const char *text)
+{
+	agent->root_length = MAX_OID_LEN;
+	if (!read_objid(text, agent->root, &agent->root_length) || agent->root_length < 2 ||
+	    agent->root_length > MAX_OID_LEN - MIB_INDEX_MOST - 8)
+		return log_errno(-EINVAL, TOPIC, "'%s' is no OID for the root of XLB-MIB", text);
+	return 0;
+}
+
+static void set_up_library(const char *agentx)
+{
+	/* numbers only: no MIB is read, nothing is written, no file of the library's configures us */
+	setenv("MIBS", "", 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_ROLE, 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_PERSIST_STATE, 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DONT_READ_CONFIGS, 1);
+	netsnmp_ds_set_boolean(NETSNMP_DS_LIBRARY_ID, NETSNMP_DS_LIB_DISABLE_PERSISTENT_LOAD, 1);
+	if (agentx)
+		netsnmp_ds_set_string(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_X_SOCKET, agentx);
+	snmp_disable_log();
+	snmp_enable_calllog();
+	snmp_register_callback(SNMP_CALLBACK_LIBRARY, SNMP_CALLBACK_LOGGING, on_log, NULL);
+}
+
+int agent_open(const char *agentx, const char *root, struct agent **ret)
+{
+	_cleanup_(agent_closep) struct agent *agent = calloc(1, sizeof(*agent));
+	int r;
+
+	if (!agent)
+		return log_errno(-ENOMEM, TOPIC, "cannot start");
+	agent->fd = -1;
+	agent->version = 1;
+	set_up_library(agentx);
+	init_agent(PROGRAM);
+	netsnmp_ds_set_int(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_AGENTX_PING_INTERVAL,
+	                   PING_SECONDS);
+	r = parse_root(agent, root);
+	if (r < 0)
+		return r;
+	r = register_all(agent);
+	if (r < 0)
+		return log_errno(r, TOPIC, "cannot register XLB-MIB");
+	register_sysORTable(agent->root, agent->root_length,
+	                    "XLB-MIB: xlbd, the XDP load balancer");
+	snmp_register_callback(SNMP_CALLBACK_APPLICATION, SNMPD_CALLBACK_INDEX_START, on_connected,
+	                       agent);
+	snmp_register_callback(SNMP_CALLBACK_APPLICATION, SNMPD_CALLBACK_INDEX_STOP, on_connected,
+	                       agent);
+	init_snmp(PROGRAM);
+	*ret = take_ptr(agent);
+	return 0;
+}
+
+struct agent *agent_close(struct agent *agent)
+{
+	if (!agent)
+		return NULL;
+	agent_watch(agent, -1);
+	snmp_shutdown(PROGRAM);
+	shutdown_agent();
+	for (size_t i = 0; i < TABLES_MOST; i++)
+		free(agent->served[i].rows);
+	free(agent);
+	return NULL;
+}
+
+void agent_show(struct agent *agent, const struct snapshot *snapshot)
+{
+	agent->snapshot = snapshot;
+	agent->version++;
+}
+
+bool agent_connected(const struct agent *agent)
+{
+	return agent->connected;
+}
