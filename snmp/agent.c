@@ -30,7 +30,7 @@
 #define TOPIC         "agent"
 #define PROGRAM       "xlb-snmp"
 #define PING_SECONDS  2
-#define TABLES_MOST   8
+#define TABLES_MOST   10
 #define COLUMNS_MOST  40
 #define GROUP_OBJECTS 1 /* root.1: objects; root.0: notifications */
 
@@ -345,7 +345,7 @@ static int register_all(struct agent *agent)
 	const struct mib_scalar *last = NULL;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && mib_tables[i].name; i++)
+	for (size_t i = 0; r == 0 && i < TABLES_MOST && mib_tables[i].name; i++)
 		r = register_table(agent, &agent->served[i], &mib_tables[i]);
 	for (const struct mib_scalar *one = mib_scalars; r == 0 && one->group; one++) {
 		if (!last || last->group != one->group || last->within != one->within)

@@ -16,7 +16,16 @@
 
 #include "snmp/history.h"
 
-enum kind { KIND_SYSTEM = 1, KIND_VIP, KIND_REAL, KIND_WAY, KIND_ROLE };
+enum kind {
+	KIND_SYSTEM = 1,
+	KIND_VIP,
+	KIND_REAL,
+	KIND_WAY,
+	KIND_ROLE,
+	KIND_DEVICE,
+	KIND_QUEUE,
+	KIND_CPU
+};
 
 struct sample {
 	uint64_t at, packets, bytes, connections;
@@ -156,7 +165,8 @@ static struct track *feed(struct history *history, const char *key, size_t lengt
 		return NULL;
 	if (mark_seen(history, track, sample->at) && state != track->state) {
 		track->last_change = sample->at;
-		track->transitions += state == OPER_UP || track->state == OPER_UP;
+		track->transitions +=
+			key[0] == KIND_ROLE || state == OPER_UP || track->state == OPER_UP;
 	}
 	track->state = state;
 	add_sample(track, sample);
@@ -254,6 +264,32 @@ static void feed_rows(struct history *history, struct snapshot *snapshot, uint64
 	}
 }
 
+static void feed_hardware(struct history *history, struct snapshot *snapshot, uint64_t now)
+{
+	for (size_t i = 0; i < snapshot->device_count; i++) {
+		struct device *device = &snapshot->devices[i];
+		struct key key = key_of_number(KIND_DEVICE, device->index);
+		struct sample sample = {now, device->packets, device->bytes, 0};
+
+		feed(history, key.bytes, key.length, device->mode, &sample, &device->trend);
+	}
+	for (size_t i = 0; i < snapshot->queue_count; i++) {
+		struct queue *queue = &snapshot->queues[i];
+		struct key key = key_of_number(KIND_QUEUE, queue->device);
+		struct sample sample = {now, queue->packets, queue->bytes, 0};
+
+		key_add(&key, &queue->number, sizeof(queue->number));
+		feed(history, key.bytes, key.length, 0, &sample, &queue->trend);
+	}
+	for (size_t i = 0; i < snapshot->cpu_count; i++) {
+		struct cpu *cpu = &snapshot->cpus[i];
+		struct key key = key_of_number(KIND_CPU, cpu->number);
+		struct sample sample = {now, cpu->seen, 0, 0};
+
+		feed(history, key.bytes, key.length, 0, &sample, &cpu->trend);
+	}
+}
+
 static void feed_roles(struct history *history, struct snapshot *snapshot, uint64_t now)
 {
 	for (size_t i = 0; i < snapshot->role_count; i++) {
@@ -282,7 +318,8 @@ static void feed_totals(struct history *history, struct snapshot *snapshot, uint
 		uint64_t packets, bytes, connections;
 		struct trend *ret;
 	} totals[] = {
-		{snapshot->seen, 0, snapshot->connections, &snapshot->seen_trend},
+		{snapshot->seen, snapshot->seen_bytes, snapshot->connections,
+	         &snapshot->seen_trend},
 		{snapshot->forwarded, snapshot->forwarded_bytes, 0, &snapshot->forwarded_trend},
 		{snapshot->passed, 0, 0, &snapshot->passed_trend},
 		{snapshot->dropped, 0, 0, &snapshot->dropped_trend},
@@ -329,6 +366,7 @@ void history_add(struct history *history, struct snapshot *snapshot, uint64_t no
 
 	history->turn++;
 	feed_rows(history, snapshot, now);
+	feed_hardware(history, snapshot, now);
 	feed_roles(history, snapshot, now);
 	feed_totals(history, snapshot, now);
 	rows = sweep(history, now, &changed);

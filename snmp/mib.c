@@ -58,6 +58,39 @@ static size_t index_of_phase(const void *row, uint32_t ret[MIB_INDEX_MOST])
 	return 2;
 }
 
+static size_t index_of_device(const void *row, uint32_t ret[MIB_INDEX_MOST])
+{
+	ret[0] = (uint32_t)((const struct device *)row)->index;
+	return 1;
+}
+
+static size_t index_of_queue(const void *row, uint32_t ret[MIB_INDEX_MOST])
+{
+	const struct queue *queue = row;
+
+	ret[0] = (uint32_t)queue->device;
+	ret[1] = (uint32_t)queue->number;
+	return 2;
+}
+
+static size_t index_of_cpu(const void *row, uint32_t ret[MIB_INDEX_MOST])
+{
+	ret[0] = (uint32_t)((const struct cpu *)row)->number;
+	return 1;
+}
+
+static size_t index_of_way(const void *row, uint32_t ret[MIB_INDEX_MOST])
+{
+	ret[0] = (uint32_t)((const struct way *)row)->number;
+	return 1;
+}
+
+static size_t index_of_role(const void *row, uint32_t ret[MIB_INDEX_MOST])
+{
+	ret[0] = (uint32_t)((const struct role_row *)row)->number;
+	return 1;
+}
+
 /* ---- tables ----------------------------------------------------------------------------------- */
 
 static struct mib_rows rows_of_vips(const struct snapshot *snapshot)
@@ -73,6 +106,31 @@ static struct mib_rows rows_of_reals(const struct snapshot *snapshot)
 static struct mib_rows rows_of_phases(const struct snapshot *snapshot)
 {
 	return (struct mib_rows){snapshot->phases, snapshot->phase_count};
+}
+
+static struct mib_rows rows_of_devices(const struct snapshot *snapshot)
+{
+	return (struct mib_rows){snapshot->devices, snapshot->device_count};
+}
+
+static struct mib_rows rows_of_queues(const struct snapshot *snapshot)
+{
+	return (struct mib_rows){snapshot->queues, snapshot->queue_count};
+}
+
+static struct mib_rows rows_of_cpus(const struct snapshot *snapshot)
+{
+	return (struct mib_rows){snapshot->cpus, snapshot->cpu_count};
+}
+
+static struct mib_rows rows_of_ways(const struct snapshot *snapshot)
+{
+	return (struct mib_rows){snapshot->ways, snapshot->way_count};
+}
+
+static struct mib_rows rows_of_roles(const struct snapshot *snapshot)
+{
+	return (struct mib_rows){snapshot->roles, snapshot->role_count};
 }
 
 static const struct mib_object vip_columns[] = {
@@ -135,12 +193,73 @@ static const struct mib_object phase_columns[] = {
 	{},
 };
 
+static const struct mib_object device_columns[] = {
+	{2, MIB_INTEGER, offsetof(struct device, mode)},
+	{4, MIB_COUNTER64, offsetof(struct device, trend.packets_rate)},
+	{7, MIB_TEXT, offsetof(struct device, name)},
+	{8, MIB_TEXT, offsetof(struct device, problem)},
+	{9, MIB_COUNTER64, offsetof(struct device, packets)},
+	{10, MIB_COUNTER64, offsetof(struct device, bytes)},
+	{11, MIB_COUNTER64, offsetof(struct device, trend.packets_peak)},
+	{12, MIB_TIMESTAMP, offsetof(struct device, trend.discontinuity)},
+	{},
+};
+
+static const struct mib_object queue_columns[] = {
+	{2, MIB_COUNTER64, offsetof(struct queue, packets)},
+	{3, MIB_COUNTER64, offsetof(struct queue, bytes)},
+	{7, MIB_COUNTER64, offsetof(struct queue, trend.packets_rate)},
+	{8, MIB_COUNTER64, offsetof(struct queue, trend.packets_peak)},
+	{10, MIB_TIMESTAMP, offsetof(struct queue, trend.discontinuity)},
+	{},
+};
+
+static const struct mib_object cpu_columns[] = {
+	{2, MIB_COUNTER64, offsetof(struct cpu, seen)},
+	{3, MIB_COUNTER64, offsetof(struct cpu, forwarded)},
+	{4, MIB_COUNTER64, offsetof(struct cpu, passed)},
+	{5, MIB_COUNTER64, offsetof(struct cpu, dropped)},
+	{6, MIB_COUNTER64, offsetof(struct cpu, trend.packets_rate)},
+	{7, MIB_COUNTER64, offsetof(struct cpu, trend.packets_peak)},
+	{8, MIB_TIMESTAMP, offsetof(struct cpu, trend.discontinuity)},
+	{},
+};
+
+static const struct mib_object way_columns[] = {
+	{2, MIB_TEXT, offsetof(struct way, word)},
+	{3, MIB_INTEGER, offsetof(struct way, action)},
+	{4, MIB_COUNTER64, offsetof(struct way, packets)},
+	{5, MIB_COUNTER64, offsetof(struct way, bytes)},
+	{6, MIB_TIMESTAMP, offsetof(struct way, trend.last_change)},
+	{7, MIB_COUNTER64, offsetof(struct way, trend.packets_rate)},
+	{8, MIB_TEXT, offsetof(struct way, sentence)},
+	{9, MIB_TIMESTAMP, offsetof(struct way, trend.discontinuity)},
+	{},
+};
+
+static const struct mib_object role_columns[] = {
+	{2, MIB_TEXT, offsetof(struct role_row, name)},
+	{3, MIB_INTEGER, offsetof(struct role_row, role)},
+	{5, MIB_COUNTER64, offsetof(struct role_row, trend.transitions)},
+	{6, MIB_TIMESTAMP, offsetof(struct role_row, trend.last_change)},
+	{7, MIB_INTEGER, offsetof(struct role_row, active)},
+	{},
+};
+
 const struct mib_table mib_tables[] = {
 	{"xlbVipTable", 2, 1, "isui", sizeof(struct vip), vip_columns, rows_of_vips, index_of_vip},
 	{"xlbRealTable", 3, 1, "isuiisu", sizeof(struct real), real_columns, rows_of_reals,
          index_of_real},
 	{"xlbConnStateTable", 4, 2, "ii", sizeof(struct phase), phase_columns, rows_of_phases,
          index_of_phase},
+	{"xlbIfTable", 5, 1, "i", sizeof(struct device), device_columns, rows_of_devices,
+         index_of_device},
+	{"xlbIfQueueTable", 5, 2, "iu", sizeof(struct queue), queue_columns, rows_of_queues,
+         index_of_queue},
+	{"xlbCpuTable", 5, 3, "u", sizeof(struct cpu), cpu_columns, rows_of_cpus, index_of_cpu},
+	{"xlbWayTable", 6, 1, "u", sizeof(struct way), way_columns, rows_of_ways, index_of_way},
+	{"xlbHaInstTable", 8, 2, "u", sizeof(struct role_row), role_columns, rows_of_roles,
+         index_of_role},
 	{},
 };
 
@@ -158,6 +277,7 @@ const struct mib_scalar mib_scalars[] = {
 	{1, 0, {10, MIB_GAUGE, offsetof(struct snapshot, real_count)}},
 	{1, 0, {11, MIB_TIMESTAMP, offsetof(struct snapshot, rows_changed)}},
 	{1, 0, {12, MIB_COUNTER64, offsetof(struct snapshot, seen)}},
+	{1, 0, {13, MIB_COUNTER64, offsetof(struct snapshot, seen_bytes)}},
 	{1, 0, {14, MIB_COUNTER64, offsetof(struct snapshot, forwarded)}},
 	{1, 0, {15, MIB_COUNTER64, offsetof(struct snapshot, forwarded_bytes)}},
 	{1, 0, {16, MIB_COUNTER64, offsetof(struct snapshot, passed)}},
@@ -175,5 +295,9 @@ const struct mib_scalar mib_scalars[] = {
 	{4, 1, {3, MIB_COUNTER64, offsetof(struct snapshot, live_peak)}},
 	{4, 1, {4, MIB_GAUGE, offsetof(struct snapshot, used_percent)}},
 	{4, 1, {7, MIB_COUNTER64, offsetof(struct snapshot, table_full)}},
+	{8, 1, {1, MIB_INTEGER, offsetof(struct snapshot, role)}},
+	{8, 1, {2, MIB_COUNTER64, offsetof(struct snapshot, takeovers)}},
+	{8, 1, {3, MIB_TIMESTAMP, offsetof(struct snapshot, last_takeover)}},
+	{8, 1, {5, MIB_COUNTER64, offsetof(struct snapshot, takeover_live)}},
 	{},
 };

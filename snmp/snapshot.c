@@ -234,6 +234,7 @@ static void read_ways(struct snapshot *snapshot)
 		way->packets = integer_of(value, "packets");
 		way->bytes = integer_of(value, "bytes");
 		snapshot->seen += way->packets;
+		snapshot->seen_bytes += way->bytes;
 		if (way->word && strcmp(way->word, "table-full") == 0)
 			snapshot->table_full = way->packets;
 	}
@@ -277,6 +278,62 @@ static void read_devices(struct snapshot *snapshot)
 		device->problem = text_of(value, "problem");
 		device->mode = word_of(value, "mode", modes);
 		snapshot->mode = i == 0 || snapshot->mode == device->mode ? device->mode : 5;
+	}
+}
+
+static void read_queues_of(struct snapshot *snapshot, uint64_t device, const json_t *list)
+{
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach(list, i, value)
+		snapshot->queues[snapshot->queue_count++] = (struct queue){
+			.device = device,
+			.number = integer_of(value, "queue"),
+			.packets = integer_of(value, "packets"),
+			.bytes = integer_of(value, "bytes"),
+		};
+}
+
+/* What the devices received; they themselves are known by then. */
+static void read_interfaces(struct snapshot *snapshot)
+{
+	const json_t *list = json_object_get(snapshot->answer, "interfaces"), *value;
+	size_t queues = 0, i;
+
+	json_array_foreach(list, i, value)
+		queues += json_array_size(json_object_get(value, "queues"));
+	snapshot->queues = calloc(queues + 1, sizeof(struct queue));
+	json_array_foreach(list, i, value) {
+		uint64_t index = integer_of(value, "ifindex");
+
+		for (size_t d = 0; d < snapshot->device_count; d++) {
+			if (snapshot->devices[d].index != index)
+				continue;
+			snapshot->devices[d].packets = integer_of(value, "packets");
+			snapshot->devices[d].bytes = integer_of(value, "bytes");
+		}
+		if (snapshot->queues)
+			read_queues_of(snapshot, index, json_object_get(value, "queues"));
+	}
+}
+
+static void read_cpus(struct snapshot *snapshot)
+{
+	const json_t *list = json_object_get(snapshot->answer, "cpus"), *value;
+	size_t room = room_for(list, sizeof(struct cpu), &snapshot->cpus), i;
+
+	json_array_foreach(list, i, value) {
+		struct cpu *cpu;
+
+		if (i >= room)
+			return;
+		cpu = &snapshot->cpus[snapshot->cpu_count++];
+		cpu->number = integer_of(value, "cpu");
+		cpu->forwarded = integer_of(value, "forwarded");
+		cpu->passed = integer_of(value, "passed");
+		cpu->dropped = integer_of(value, "dropped");
+		cpu->seen = cpu->forwarded + cpu->passed + cpu->dropped;
 	}
 }
 
@@ -341,6 +398,8 @@ int snapshot_read(json_t *answer, struct snapshot **ret)
 	read_ways(snapshot);
 	read_connections(snapshot);
 	read_devices(snapshot);
+	read_interfaces(snapshot);
+	read_cpus(snapshot);
 	read_roles(snapshot);
 	for (size_t i = 0; i < snapshot->vip_count; i++)
 		snapshot->connections += snapshot->vips[i].connections;
@@ -357,6 +416,8 @@ struct snapshot *snapshot_free(struct snapshot *snapshot)
 	free(snapshot->ways);
 	free(snapshot->phases);
 	free(snapshot->devices);
+	free(snapshot->queues);
+	free(snapshot->cpus);
 	free(snapshot->roles);
 	json_decref(snapshot->answer);
 	free(snapshot);

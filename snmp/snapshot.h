@@ -70,6 +70,18 @@ struct phase { /* connections by protocol and state */
 struct device {
 	uint64_t index, mode;
 	const char *name, *problem;
+	uint64_t packets, bytes;
+	struct trend trend; /* from history */
+};
+
+struct queue { /* of a device */
+	uint64_t device, number, packets, bytes;
+	struct trend trend; /* from history */
+};
+
+struct cpu {
+	uint64_t number, seen, forwarded, passed, dropped;
+	struct trend trend; /* from history */
 };
 
 struct role_row {
@@ -84,7 +96,7 @@ struct snapshot {
 	const char *version, *node, *reload_error, *problem;
 	uint64_t mode, status, generation, since_change_ms, uptime_ms;
 	uint64_t vip_count, real_count, problem_count;
-	uint64_t forwarded, forwarded_bytes, passed, dropped, seen, connections;
+	uint64_t forwarded, forwarded_bytes, passed, dropped, seen, seen_bytes, connections;
 	uint64_t live, slots, used_percent, table_full;
 	uint64_t role;
 	struct vip *vips;
@@ -92,8 +104,10 @@ struct snapshot {
 	struct way *ways;
 	struct phase *phases;
 	struct device *devices;
+	struct queue *queues;
+	struct cpu *cpus;
 	struct role_row *roles;
-	size_t way_count, phase_count, device_count, role_count;
+	size_t way_count, phase_count, device_count, queue_count, cpu_count, role_count;
 	/* from history */
 	struct trend seen_trend, forwarded_trend, passed_trend, dropped_trend;
 	uint64_t live_peak, rows_changed, generation_changed, discontinuity, takeovers,

@@ -86,6 +86,19 @@ int counters_service(struct counters *counters, uint16_t id, struct xlb_service_
 	return sum(counters, counters->services, id, sizeof(*ret) / sizeof(uint64_t), ret);
 }
 
+size_t counters_cpus(const struct counters *counters)
+{
+	return (size_t)counters->cpus;
+}
+
+int counters_verdict_by_cpu(struct counters *counters, enum xlb_verdict verdict,
+                            struct xlb_verdict_counters *ret)
+{
+	uint32_t key = verdict;
+
+	return bpf_map_lookup_elem(counters->verdicts, &key, ret) ? -errno : 0;
+}
+
 int counters_clear_real(struct counters *counters, uint16_t id)
 {
 	return clear(counters, counters->reals, id);
