@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include <net-snmp/net-snmp-config.h>
 
@@ -25,6 +24,8 @@
 
 #include "snmp/agent.h"
 #include "snmp/mib.h"
+#include "snmp/traps.h"
+#include "snmp/value.h"
 #include "xlbd/log.h"
 
 #define TOPIC         "agent"
@@ -54,69 +55,14 @@ struct agent {
 	oid root[MAX_OID_LEN];
 	size_t root_length;
 	const struct snapshot *snapshot;
+	struct snapshot own; /* what is told without the daemon */
 	uint64_t version;
 	struct served served[TABLES_MOST];
 	int fd;
 	bool connected;
+	uint64_t start; /* of snmpd's sysUpTime */
 	const struct agent_callbacks *callbacks;
 };
-
-uint64_t agent_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-/* ---- values ----------------------------------------------------------------------------------- */
-
-/* What happened before snmpd started is told as 0, as SNMPv2-TC wants it. */
-static uint32_t ticks_of(uint64_t at)
-{
-	uint64_t age = (agent_now() - at) / 10, uptime = netsnmp_get_agent_uptime();
-
-	return at && age < uptime ? (uint32_t)(uptime - age) : 0;
-}
-
-static void put_number(netsnmp_variable_list *variable, u_char type, uint64_t value)
-{
-	uint32_t number = value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-
-	if (type == ASN_INTEGER)
-		snmp_set_var_typed_integer(variable, type, (long)number);
-	else
-		snmp_set_var_typed_value(variable, type, &number, sizeof(number));
-}
-
-static void put_value(netsnmp_variable_list *variable, const struct mib_object *object,
-                      const void *data)
-{
-	const void *field = (const char *)data + object->offset;
-	uint64_t number = object->type == MIB_TEXT ? 0 : *(const uint64_t *)field;
-	struct counter64 wide = {.high = number >> 32, .low = number & UINT32_MAX};
-	const char *text;
-
-	switch (object->type) {
-	case MIB_TEXT:
-		text = *(const char *const *)field ? *(const char *const *)field : "";
-		snmp_set_var_typed_value(variable, ASN_OCTET_STR, text, strnlen(text, 255));
-		break;
-	case MIB_INTEGER:
-		put_number(variable, ASN_INTEGER, number);
-		break;
-	case MIB_UNSIGNED:
-	case MIB_GAUGE:
-		put_number(variable, ASN_GAUGE, number);
-		break;
-	case MIB_COUNTER64:
-		snmp_set_var_typed_value(variable, ASN_COUNTER64, &wide, sizeof(wide));
-		break;
-	case MIB_TIMESTAMP:
-		put_number(variable, ASN_TIMETICKS, ticks_of(number));
-		break;
-	}
-}
 
 /* ---- tables ----------------------------------------------------------------------------------- */
 
@@ -192,7 +138,7 @@ static int get_cells(netsnmp_mib_handler *handler, netsnmp_handler_registration 
 		if (one->processed)
 			continue;
 		if (row && column)
-			put_value(one->requestvb, column, row->data);
+			value_put(one->requestvb, column, row->data, served->agent->start);
 		else
 			netsnmp_set_request_error(info, one,
 			                          column ? SNMP_NOSUCHINSTANCE : SNMP_NOSUCHOBJECT);
@@ -258,12 +204,13 @@ static int register_table(struct agent *agent, struct served *served, const stru
 
 /* ---- scalars ---------------------------------------------------------------------------------- */
 
-/* Without a daemon one thing is left to say: that there is none. */
-static const struct snapshot nothing = {.status = 6};
+#define GROUP_NOTIFY 10
 
+/* Without a daemon little is left to say: that there is none, and what this program itself does. */
 static bool is_told(const struct agent *agent, const struct mib_scalar *scalar)
 {
-	return agent->snapshot || scalar->object.offset == offsetof(struct snapshot, status);
+	return agent->snapshot || scalar->group == GROUP_NOTIFY ||
+	       scalar->object.offset == offsetof(struct snapshot, status);
 }
 
 /* The instance's OID; its length. */
@@ -316,8 +263,10 @@ static int get_scalars(netsnmp_mib_handler *handler, netsnmp_handler_registratio
 		if (found && behind)
 			snmp_set_var_objid(one->requestvb, name, name_of(agent, found, name));
 		if (found)
-			put_value(one->requestvb, &found->object,
-			          agent->snapshot ? agent->snapshot : &nothing);
+			value_put(one->requestvb, &found->object,
+			          agent->snapshot && found->group != GROUP_NOTIFY ? agent->snapshot
+			                                                          : &agent->own,
+			          agent->start);
 		else if (!behind)
 			netsnmp_set_request_error(info, one, SNMP_NOSUCHINSTANCE);
 	}
@@ -383,6 +332,7 @@ static int on_connected(int major, int minor, void *session, void *context)
 	(void)major;
 	(void)session;
 	agent->connected = minor == SNMPD_CALLBACK_INDEX_START;
+	agent->start = value_start();
 	if (agent->connected)
 		log_notice(TOPIC, "connected to snmpd");
 	else
@@ -467,6 +417,7 @@ int agent_open(const char *agentx, const char *root, struct agent **ret)
 		return log_errno(-ENOMEM, TOPIC, "cannot start");
 	agent->fd = -1;
 	agent->version = 1;
+	agent->own = (struct snapshot){.mode = 1, .status = 6};
 	set_up_library(agentx);
 	init_agent(PROGRAM);
 	netsnmp_ds_set_int(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_AGENTX_PING_INTERVAL,
@@ -510,4 +461,15 @@ void agent_show(struct agent *agent, const struct snapshot *snapshot)
 bool agent_connected(const struct agent *agent)
 {
 	return agent->connected;
+}
+
+void agent_notify(struct agent *agent, const struct notice *notice)
+{
+	traps_send(agent->root, agent->root_length, notice, agent->start);
+}
+
+void agent_count_notices(struct agent *agent, uint64_t most, uint64_t suppressed)
+{
+	agent->own.notify_most = most;
+	agent->own.notify_suppressed = suppressed;
 }

@@ -13,6 +13,7 @@
 #define AGENT_ROOT ".1.3.6.1.4.1.8072.9999.9999.7947" /* XLB-MIB.txt: netSnmpPlaypen 7947 */
 
 struct agent; /* opaque; net-snmp has globals of its own, so there is one in a process */
+struct notice;
 struct snapshot;
 
 /*
@@ -25,6 +26,9 @@ DEFINE_CLEANUP(struct agent, agent_close)
 
 /* From now on these rows are shown (borrowed until the next call; NULL: the daemon does not answer). */
 void agent_show(struct agent *agent, const struct snapshot *snapshot);
+/* Hands it to snmpd; nothing happens while there is none. */
+void agent_notify(struct agent *agent, const struct notice *notice);
+void agent_count_notices(struct agent *agent, uint64_t most, uint64_t suppressed);
 bool agent_connected(const struct agent *agent);
 
 struct agent_callbacks {

@@ -42,7 +42,7 @@ struct track {
 	unsigned count;
 	struct peak peaks[HISTORY_PEAKS];
 	uint64_t state, number, seen_at;
-	uint64_t transitions, last_change, discontinuity;
+	uint64_t transitions, last_change, discontinuity, before;
 	uint64_t turn; /* of the snapshot that it was last in */
 	size_t length;
 	char key[];
@@ -165,6 +165,7 @@ static struct track *feed(struct history *history, const char *key, size_t lengt
 		return NULL;
 	if (mark_seen(history, track, sample->at) && state != track->state) {
 		track->last_change = sample->at;
+		track->before = track->state;
 		track->transitions +=
 			key[0] == KIND_ROLE || state == OPER_UP || track->state == OPER_UP;
 	}
@@ -181,6 +182,7 @@ static struct track *feed(struct history *history, const char *key, size_t lengt
 		.transitions = track->transitions,
 		.last_change = track->last_change,
 		.discontinuity = track->discontinuity,
+		.before = track->before,
 	};
 	return track;
 }
@@ -299,7 +301,9 @@ static void feed_roles(struct history *history, struct snapshot *snapshot, uint6
 		struct track *track;
 
 		key_add(&key, role->name ? role->name : "", role->name ? strlen(role->name) : 0);
-		track = feed(history, key.bytes, key.length, role->role, &sample, &role->trend);
+		/* its state is both: what keepalived says, and what is */
+		track = feed(history, key.bytes, key.length, role->role * 2 + role->active, &sample,
+		             &role->trend);
 		if (track && !track->number)
 			track->number = ++history->roles;
 		role->number = track ? track->number : 0;

@@ -16,11 +16,13 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "snmp/agent.h"
 #include "snmp/history.h"
 #include "snmp/link.h"
+#include "snmp/notices.h"
 #include "snmp/snapshot.h"
 #include "xlbd/log.h"
 
@@ -31,6 +33,8 @@ struct program {
 	struct agent *agent;
 	struct link *link;
 	struct history *history;
+	struct notices *notices;
+	unsigned most;             /* notifications of a kind in a minute */
 	struct snapshot *snapshot; /* shown now; NULL: none */
 	const char *socket;
 	bool silent; /* it has been said that the daemon does not answer */
@@ -76,6 +80,15 @@ static void complain(struct program *program, int result)
 		log_warning(TOPIC, "xlbd does not answer at %s: %s", program->socket,
 		            reason_of(result));
 	program->silent = true;
+	notices_silence(program->notices, reason_of(result), agent_now());
+}
+
+static void tell(void *context, const struct notice *notice)
+{
+	struct program *program = context;
+
+	log_debug(TOPIC, "notification %d: %s", notice->kind, notice->detail);
+	agent_notify(program->agent, notice);
 }
 
 static void on_second(void *context)
@@ -85,6 +98,7 @@ static void on_second(void *context)
 	int r = link_ask(program->link, "snapshot", (int64_t)now);
 
 	agent_watch(program->agent, link_fd(program->link));
+	agent_count_notices(program->agent, program->most, notices_suppressed(program->notices));
 	if (program->snapshot && now - program->snapshot->taken > OLD_AGE) {
 		show(program, NULL);
 		complain(program, r < 0 ? r : -ETIMEDOUT);
@@ -115,6 +129,7 @@ static void on_readable(void *context)
 	program->silent = false;
 	history_add(program->history, snapshot, agent_now());
 	show(program, snapshot);
+	notices_look(program->notices, snapshot);
 }
 
 static int usage(FILE *out, int status)
@@ -123,6 +138,7 @@ static int usage(FILE *out, int status)
 	      "  -s, --socket PATH    control socket of xlbd (" RUNSTATEDIR "/xlbd/control)\n"
 	      "  -x, --agentx ADDRESS AgentX socket of snmpd (net-snmp's default)\n"
 	      "  -r, --root OID       where XLB-MIB lies (" AGENT_ROOT ")\n"
+	      "  -n, --notifications N   at most so many of a kind in a minute (30; 0: none)\n"
 	      "  -d, --debug TOPICS   debug lines of agent, snmp, or all\n"
 	      "      --syslog         log to syslog, not to stderr\n"
 	      "  -h, --help  -V, --version\n",
@@ -132,21 +148,38 @@ static int usage(FILE *out, int status)
 
 struct options {
 	const char *socket, *agentx, *root, *debug;
+	unsigned most;
 	bool syslog;
 };
+
+static bool parse_number(const char *text, unsigned *ret)
+{
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+
+	if (!*text || *end || *text == '-' || value > 1000000)
+		return false;
+	*ret = (unsigned)value;
+	return true;
+}
 
 /* -1: go on; else the exit status. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option names[] = {
-		{"socket", required_argument, NULL, 's'}, {"agentx", required_argument, NULL, 'x'},
-		{"root", required_argument, NULL, 'r'},   {"debug", required_argument, NULL, 'd'},
-		{"syslog", no_argument, NULL, 'S'},       {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},      {},
+		{"socket", required_argument, NULL, 's'},
+		{"agentx", required_argument, NULL, 'x'},
+		{"root", required_argument, NULL, 'r'},
+		{"debug", required_argument, NULL, 'd'},
+		{"syslog", no_argument, NULL, 'S'},
+		{"help", no_argument, NULL, 'h'},
+		{"notifications", required_argument, NULL, 'n'},
+		{"version", no_argument, NULL, 'V'},
+		{},
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "s:x:r:d:hV", names, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "s:x:r:n:d:hV", names, NULL)) != -1) {
 		switch (option) {
 		case 's':
 			options->socket = optarg;
@@ -156,6 +189,10 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case 'r':
 			options->root = optarg;
+			break;
+		case 'n':
+			if (!parse_number(optarg, &options->most))
+				return usage(stderr, 2);
 			break;
 		case 'd':
 			options->debug = optarg;
@@ -180,11 +217,14 @@ static int run(const struct options *options)
 	_cleanup_(agent_closep) struct agent *agent = NULL;
 	_cleanup_(link_freep) struct link *link = link_new(options->socket);
 	_cleanup_(history_freep) struct history *history = history_new();
-	struct program program = {.link = link, .history = history, .socket = options->socket};
+	_cleanup_(notices_freep) struct notices *notices = NULL;
+	struct program program = {
+		.link = link, .history = history, .most = options->most, .socket = options->socket};
 	struct agent_callbacks callbacks = {&program, on_second, on_readable};
 	int r;
 
-	if (!link || !history)
+	notices = program.notices = notices_new(options->most, tell, &program);
+	if (!link || !history || !notices)
 		return log_errno(-ENOMEM, TOPIC, "cannot start");
 	r = agent_open(options->agentx, options->root, &agent);
 	if (r < 0)
@@ -197,7 +237,8 @@ static int run(const struct options *options)
 
 int main(int argc, char **argv)
 {
-	struct options options = {.socket = RUNSTATEDIR "/xlbd/control", .root = AGENT_ROOT};
+	struct options options = {
+		.socket = RUNSTATEDIR "/xlbd/control", .root = AGENT_ROOT, .most = 30};
 	struct sigaction action = {.sa_handler = on_signal};
 	int status = parse_options(argc, argv, &options);
 

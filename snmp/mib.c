@@ -299,5 +299,7 @@ const struct mib_scalar mib_scalars[] = {
 	{8, 1, {2, MIB_COUNTER64, offsetof(struct snapshot, takeovers)}},
 	{8, 1, {3, MIB_TIMESTAMP, offsetof(struct snapshot, last_takeover)}},
 	{8, 1, {5, MIB_COUNTER64, offsetof(struct snapshot, takeover_live)}},
+	{10, 0, {1, MIB_UNSIGNED, offsetof(struct snapshot, notify_most)}},
+	{10, 0, {2, MIB_COUNTER64, offsetof(struct snapshot, notify_suppressed)}},
 	{},
 };

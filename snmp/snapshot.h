@@ -31,6 +31,7 @@ struct trend {
 	uint64_t packets_rate, bits_rate, connections_rate; /* per second, over ten */
 	uint64_t packets_peak;                              /* highest second of five minutes */
 	uint64_t transitions, last_change, discontinuity;
+	uint64_t before; /* the state until last_change */
 };
 
 struct vip {
@@ -112,7 +113,8 @@ struct snapshot {
 	struct trend seen_trend, forwarded_trend, passed_trend, dropped_trend;
 	uint64_t live_peak, rows_changed, generation_changed, discontinuity, takeovers,
 		last_takeover, takeover_live;
-	uint64_t taken; /* CLOCK_BOOTTIME, ms */
+	uint64_t notify_most, notify_suppressed; /* the agent's own */
+	uint64_t taken;                          /* CLOCK_BOOTTIME, ms */
 };
 
 /* Takes the answer over, whatever comes of it. -EPROTO: it is not what `snapshot` says; -ENOMEM. */

@@ -12,7 +12,7 @@ COMMUNITY = "lab"
 SOCKET_USER, SOCKET_GROUP = 65534, 65534  # nobody, nogroup: xlb-snmp has no privileges at all
 
 
-def number(text):
+def number_of(text):
     """A value of snmpwalk -Oq...: a number where it is one."""
     text = text.strip().strip('"')
     return int(text) if text.lstrip("-").isdigit() else text
@@ -21,22 +21,20 @@ def number(text):
 class Monitoring:
     """snmpd and xlb-snmp in the director's namespace."""
 
-    def __init__(self, director, root=ROOT, traps=None, master=False):
+    def __init__(self, director, root=ROOT):
         self.director, self.root = director, root
         self.folder = director.folder / "snmp"
         self.folder.mkdir(exist_ok=True)
         self.folder.chmod(0o755)
         self.agentx = self.folder / "agentx"
         self.conf = self.folder / "snmpd.conf"
-        sink = f"trap2sink {traps} {COMMUNITY}" if traps else ""
         self.conf.write_text(f"""
 rocommunity {COMMUNITY} 127.0.0.1
 master agentx
 agentXSocket {self.agentx}
 agentXPerms 0660 0755 {SOCKET_USER} {SOCKET_GROUP}
-{sink}
 """)
-        self.snmpd = self.subagent = None
+        self.snmpd = self.subagent = self.trapd = None
         # of the director's, read before xlbd starts
         if "control.group=nogroup" not in director.options:
             director.options.append("control.group=nogroup")
@@ -63,6 +61,33 @@ agentXPerms 0660 0755 {SOCKET_USER} {SOCKET_GROUP}
     def wait_ready(self, seconds=10):
         wait_for("XLB-MIB is there", lambda: self.scalar("1.4") in (2, 3), seconds)
 
+    def restart_snmpd(self):
+        """As an upgrade would: it ends and a new one starts; sysUpTime begins at 0."""
+        self.snmpd.stop()
+        self.start_snmpd()
+
+    def catch_traps(self):
+        """snmptrapd on loopback; traps() reads what came. Call it before start()."""
+        conf = self.folder / "snmptrapd.conf"
+        conf.write_text("disableAuthorization yes\n")
+        self.trapd = self.director.start("snmptrapd", "env", "MIBS=", "snmptrapd", "-f", "-Lo", "-C", "-c", conf, "-OQn",
+                                         "-t", "-n", "udp:127.0.0.1:1162")
+        self.conf.write_text(self.conf.read_text() + f"trap2sink 127.0.0.1:1162 {COMMUNITY}\n")
+        wait_for("snmptrapd listens", lambda: ":1162 " in self.director.sh("ss -Hlun"))
+
+    def traps(self, number=None):
+        """Notifications of XLB-MIB, oldest first, each as {OID below the root: value}; "kind" is its number."""
+        found = []
+        for line in self.trapd.text().splitlines():
+            fields = dict(part.split(" = ", 1) for part in line.split("\t") if " = " in part)
+            kind = fields.get(".1.3.6.1.6.3.1.1.4.1.0", "")
+            if not kind.startswith(f"{self.root}.0."):
+                continue
+            trap = {oid.removeprefix(self.root + "."): number_of(value) for oid, value in fields.items()}
+            trap["kind"] = int(kind.rsplit(".", 1)[1])
+            found.append(trap)
+        return [trap for trap in found if number in (None, trap["kind"])]
+
     # ---- questions
 
     def tool(self, name, *words, check=True):
@@ -74,7 +99,7 @@ agentXPerms 0660 0755 {SOCKET_USER} {SOCKET_GROUP}
         text = self.tool("snmpget", "-OQnt", "127.0.0.1", oid, check=False)
         if " = " not in text or "No Such" in text or "No more" in text:
             return None
-        return number(text.split(" = ", 1)[1])
+        return number_of(text.split(" = ", 1)[1])
 
     def scalar(self, numbers):
         """xlbObjects.NUMBERS.0"""
@@ -88,7 +113,7 @@ agentXPerms 0660 0755 {SOCKET_USER} {SOCKET_GROUP}
         for line in self.tool(tool, "-OQnt", *options, "127.0.0.1", where).splitlines():
             oid, mark, value = line.partition(" = ")
             if mark and oid.startswith(self.root) and "No Such" not in value and "No more" not in value:
-                found[oid.removeprefix(self.root + ".")] = number(value)
+                found[oid.removeprefix(self.root + ".")] = number_of(value)
         return found
 
     def column(self, table, column):
