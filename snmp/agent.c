@@ -44,6 +44,7 @@ struct row {
 struct served {
 	struct agent *agent;
 	const struct mib_table *table;
+	netsnmp_table_registration_info *info;
 	netsnmp_container *container;
 	netsnmp_column_info columns;
 	unsigned int numbers[COLUMNS_MOST]; /* of the columns */
@@ -61,6 +62,7 @@ struct agent {
 	int fd;
 	bool connected;
 	uint64_t start; /* of snmpd's sysUpTime */
+	struct log_limit limit;
 	const struct agent_callbacks *callbacks;
 };
 
@@ -184,6 +186,7 @@ static int register_table(struct agent *agent, struct served *served, const stru
 	where[length++] = table->table;
 	served->agent = agent;
 	served->table = table;
+	served->info = info;
 	served->container = netsnmp_container_find("table_container");
 	registration = netsnmp_create_handler_registration(table->name, get_cells, where, length,
 	                                                   HANDLER_CAN_RONLY);
@@ -200,6 +203,16 @@ static int register_table(struct agent *agent, struct served *served, const stru
 	    netsnmp_inject_handler(registration, before) != SNMPERR_SUCCESS)
 		return -EIO;
 	return 0;
+}
+
+/* After the library's end: of what it was given it frees the handlers only. */
+static void forget_table(struct served *served)
+{
+	if (served->container)
+		CONTAINER_FREE(served->container);
+	if (served->info)
+		netsnmp_table_registration_info_free(served->info);
+	free(served->rows);
 }
 
 /* ---- scalars ---------------------------------------------------------------------------------- */
@@ -306,22 +319,39 @@ static int register_all(struct agent *agent)
 
 /* ---- net-snmp's own words --------------------------------------------------------------------- */
 
+static const struct {
+	const char *part, *advice;
+} advices[] = {
+	{"connect to the agentx master",
+         "is snmpd running, with 'master agentx', and may this user "
+         "write to its socket (agentXPerms)?"},
+	{"registering pdu failed", "this part of the tree is taken: does another xlb-snmp run?"},
+};
+
+static const char *advice_for(const char *message)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(advices); i++)
+		if (strstr(message, advices[i].part))
+			return advices[i].advice;
+	return NULL;
+}
+
 static int on_log(int major, int minor, void *message, void *context)
 {
 	const struct snmp_log_message *said = message;
+	const char *advice = advice_for(said->msg);
 	int length = (int)strcspn(said->msg, "\n");
+	struct agent *agent = context;
 
 	(void)major;
 	(void)minor;
-	(void)context;
 	if (length == 0)
 		return 0;
-	if (said->priority <= LOG_ERR)
-		log_error(TOPIC, "net-snmp: %.*s", length, said->msg);
-	else if (said->priority <= LOG_WARNING)
-		log_warning(TOPIC, "net-snmp: %.*s", length, said->msg);
-	else
+	if (said->priority > LOG_WARNING)
 		log_debug(TOPIC, "net-snmp: %.*s", length, said->msg);
+	else if (log_allowed(&agent->limit, 5, TOPIC))
+		log_warning(TOPIC, "net-snmp: %.*s%s%s", length, said->msg, advice ? " - " : "",
+		            advice ? advice : "");
 	return 0;
 }
 
@@ -405,7 +435,30 @@ static void set_up_library(const char *agentx)
 		netsnmp_ds_set_string(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_X_SOCKET, agentx);
 	snmp_disable_log();
 	snmp_enable_calllog();
-	snmp_register_callback(SNMP_CALLBACK_LIBRARY, SNMP_CALLBACK_LOGGING, on_log, NULL);
+}
+
+static const struct {
+	int major, minor;
+	SNMPCallback *function;
+} callbacks[] = {
+	{SNMP_CALLBACK_LIBRARY, SNMP_CALLBACK_LOGGING, on_log},
+	{SNMP_CALLBACK_APPLICATION, SNMPD_CALLBACK_INDEX_START, on_connected},
+	{SNMP_CALLBACK_APPLICATION, SNMPD_CALLBACK_INDEX_STOP, on_connected},
+};
+
+static void set_callbacks(struct agent *agent)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(callbacks); i++)
+		snmp_register_callback(callbacks[i].major, callbacks[i].minor,
+		                       callbacks[i].function, agent);
+}
+
+/* The library frees what it finds registered at its end, and that is not its own. */
+static void take_callbacks(struct agent *agent)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(callbacks); i++)
+		snmp_unregister_callback(callbacks[i].major, callbacks[i].minor,
+		                         callbacks[i].function, agent, 1);
 }
 
 int agent_open(const char *agentx, const char *root, struct agent **ret)
@@ -419,6 +472,7 @@ int agent_open(const char *agentx, const char *root, struct agent **ret)
 	agent->version = 1;
 	agent->own = (struct snapshot){.mode = 1, .status = 6};
 	set_up_library(agentx);
+	set_callbacks(agent);
 	init_agent(PROGRAM);
 	netsnmp_ds_set_int(NETSNMP_DS_APPLICATION_ID, NETSNMP_DS_AGENT_AGENTX_PING_INTERVAL,
 	                   PING_SECONDS);
@@ -430,10 +484,6 @@ int agent_open(const char *agentx, const char *root, struct agent **ret)
 		return log_errno(r, TOPIC, "cannot register XLB-MIB");
 	register_sysORTable(agent->root, agent->root_length,
 	                    "XLB-MIB: xlbd, the XDP load balancer");
-	snmp_register_callback(SNMP_CALLBACK_APPLICATION, SNMPD_CALLBACK_INDEX_START, on_connected,
-	                       agent);
-	snmp_register_callback(SNMP_CALLBACK_APPLICATION, SNMPD_CALLBACK_INDEX_STOP, on_connected,
-	                       agent);
 	init_snmp(PROGRAM);
 	*ret = take_ptr(agent);
 	return 0;
@@ -444,10 +494,11 @@ struct agent *agent_close(struct agent *agent)
 	if (!agent)
 		return NULL;
 	agent_watch(agent, -1);
+	take_callbacks(agent);
 	snmp_shutdown(PROGRAM);
 	shutdown_agent();
 	for (size_t i = 0; i < TABLES_MOST; i++)
-		free(agent->served[i].rows);
+		forget_table(&agent->served[i]);
 	free(agent);
 	return NULL;
 }
