@@ -37,7 +37,7 @@ struct program {
 	unsigned most;             /* notifications of a kind in a minute */
 	struct snapshot *snapshot; /* shown now; NULL: none */
 	const char *socket;
-	bool silent; /* it has been said that the daemon does not answer */
+	int silent; /* the -errno that was said last; 0: the daemon answers */
 };
 
 static volatile int stop; /* the one thing that a signal handler can reach */
@@ -73,13 +73,13 @@ static const char *reason_of(int result)
 	return strerror(-result);
 }
 
-/* Once for each silence. */
+/* Once for each silence, and again when its reason is another. */
 static void complain(struct program *program, int result)
 {
-	if (!program->silent)
+	if (program->silent != result)
 		log_warning(TOPIC, "xlbd does not answer at %s: %s", program->socket,
 		            reason_of(result));
-	program->silent = true;
+	program->silent = result;
 	notices_silence(program->notices, reason_of(result), agent_now());
 }
 
@@ -126,7 +126,7 @@ static void on_readable(void *context)
 	}
 	if (program->silent)
 		log_notice(TOPIC, "xlbd answers");
-	program->silent = false;
+	program->silent = 0;
 	history_add(program->history, snapshot, agent_now());
 	show(program, snapshot);
 	notices_look(program->notices, snapshot);

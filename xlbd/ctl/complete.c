@@ -121,6 +121,9 @@ static void offer_argument(struct completion *completion, enum candidates what)
 	case CANDIDATES_VRRP_STATE:
 		offer_all(completion, states);
 		break;
+	case CANDIDATES_HTTP:
+		offer(completion, "http");
+		break;
 	case CANDIDATES_NONE:
 		break;
 	}

@@ -39,6 +39,7 @@ enum candidates {
 	CANDIDATES_FILTER, /* client= vip= real= state=, any number of them */
 	CANDIDATES_INSTANCE,
 	CANDIDATES_VRRP_STATE,
+	CANDIDATES_HTTP, /* http */
 };
 
 struct subcommand {
@@ -73,6 +74,9 @@ json_t *request_role(const struct invocation *invocation);
 
 /* complete.c: candidates for the last word, a line each. */
 void complete(const char *socket, char *const *words, size_t count, FILE *out);
+
+/* metrics_serve.c: the daemon's figures for Prometheus. */
+int metrics(const struct invocation *invocation);
 
 /* check_files.c: reads the files itself; the daemon is asked if it is there. */
 int check(const struct invocation *invocation);
