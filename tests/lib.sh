@@ -8,7 +8,7 @@ packages_build='autoconf automake pkg-config make gcc clang libbpf-dev libelf-de
 	libsnmp-dev'
 packages_check='clang-14 clang-19 clang-format-14 shellcheck codespell mandoc sparse libclang-rt-14-dev'
 packages_system='iproute2 ethtool nftables iptables keepalived ipvsadm nginx-light haproxy curl procps
-	iputils-ping traceroute python3 python3-pytest python3-scapy python3-pyroute2 snmp snmpd snmptrapd smitools prometheus
+	iputils-ping traceroute python3 python3-pytest python3-scapy python3-pyroute2 snmp snmpd snmptrapd smitools prometheus logrotate
 	python3-yaml'
 packages_vm='qemu-system-x86 busybox-static cpio kmod xz-utils'
 

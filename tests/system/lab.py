@@ -26,6 +26,7 @@ XLBD = BUILD / "xlbd/xlbd"
 XLBCTL = BUILD / "xlbd/ctl/xlbctl"
 PASS_OBJECT = BUILD / "tests/system/pass.bpf.o"
 PYTHON = "/usr/bin/python3"
+KEEPALIVED = os.environ.get("XLB_KEEPALIVED", "keepalived")  # another version than the installed one
 ENVIRONMENT = {**os.environ, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 CLONE_NEWNET = 0x40000000
 VIP = "10.99.0.100"
@@ -443,7 +444,7 @@ class Director(Host):
 
     def start_keepalived(self, *more):
         self.keepalived = self.start(
-            "keepalived", "keepalived", "-n", "-l", "-D", "-f", self.keepalived_conf,
+            "keepalived", KEEPALIVED, "-n", "-l", "-D", "-f", self.keepalived_conf,
             "-p", self.folder / "keepalived.pid", "-r", self.folder / "vrrp.pid",
             "-c", self.folder / "checkers.pid", *more, cgroup=self.cgroup)
 
