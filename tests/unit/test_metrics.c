@@ -93,7 +93,7 @@ static void words_and_truths_become_0_and_1(void **state)
 		"{'reals': [{'vip': '192.0.2.1:80/tcp', 'address': '10.0.0.1', 'port': 80,"
 		" 'state': 'up', 'next_hop': {'state': 'resolving'}}], 'uptime_ms': 1005,"
 		" 'devices': [{'name': 'eth0', 'mode': 'generic'}, {'name': 'eth1', 'mode': "
-	        "'none'}],"
+		"'none'}],"
 		" 'roles': [{'instance': 'one', 'state': 'MASTER', 'active': false}],"
 		" 'connections': {'live': 5, 'states': {'SYN_RECV': 5}}, 'reload_error': 'line 1',"
 		" 'problems': [{}, {}]}");

@@ -128,7 +128,7 @@ static void packets_are_the_sum_of_all_ways_out(void **state)
 	_cleanup_(snapshot_freep) struct snapshot *snapshot = snapshot_of(
 		"{'verdicts': [{'number': 1, 'word': 'sent', 'action': 'forward', 'packets': 5, "
 		"'bytes': 50}, {'number': 12, 'word': 'table-full', 'action': 'pass', 'packets': "
-	        "7}]}");
+		"7}]}");
 
 	(void)state;
 	assert_int_equal(snapshot->seen, 12);
