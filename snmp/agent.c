@@ -6,7 +6,7 @@
  * rebuilt when a newer snapshot is asked for, not before: a container finds the next row in
  * O(log n), where net-snmp's iterator helper takes O(n). Answers come from memory alone, because
  * snmpd waits for them (and gives a subagent up after six seconds). The library asks snmpd every
- * two seconds whether it is there, and connects again when it is not; that question is the one
+ * second whether it is there, and connects again when it is not; that question is the one
  * thing that can block, for a second, and harms nobody but this process. The ping interval must be
  * set between init_agent() and init_snmp(): the former puts the default back.
  */
@@ -30,7 +30,7 @@
 
 #define TOPIC         "agent"
 #define PROGRAM       "xlb-snmp"
-#define PING_SECONDS  2
+#define PING_SECONDS  1
 #define TABLES_MOST   10
 #define COLUMNS_MOST  40
 #define GROUP_OBJECTS 1 /* root.1: objects; root.0: notifications */

@@ -216,6 +216,21 @@ static void read_reals(struct snapshot *snapshot)
 
 /* ---- the data plane as a whole ---------------------------------------------------------------- */
 
+/* The totals are sums of the ways, not those of `status`, which were read a moment earlier: they must add up. */
+static void add_way(struct snapshot *snapshot, const struct way *way)
+{
+	snapshot->seen += way->packets;
+	snapshot->seen_bytes += way->bytes;
+	if (way->action == 1) {
+		snapshot->forwarded += way->packets;
+		snapshot->forwarded_bytes += way->bytes;
+	} else if (way->action == 2) {
+		snapshot->passed += way->packets;
+	} else {
+		snapshot->dropped += way->packets;
+	}
+}
+
 static void read_ways(struct snapshot *snapshot)
 {
 	const json_t *list = json_object_get(snapshot->answer, "verdicts"), *value;
@@ -233,8 +248,7 @@ static void read_ways(struct snapshot *snapshot)
 		way->action = word_of(value, "action", actions);
 		way->packets = integer_of(value, "packets");
 		way->bytes = integer_of(value, "bytes");
-		snapshot->seen += way->packets;
-		snapshot->seen_bytes += way->bytes;
+		add_way(snapshot, way);
 		if (way->word && strcmp(way->word, "table-full") == 0)
 			snapshot->table_full = way->packets;
 	}
@@ -361,7 +375,7 @@ static void read_roles(struct snapshot *snapshot)
 
 static void read_system(struct snapshot *snapshot)
 {
-	const json_t *answer = snapshot->answer, *packets = json_object_get(answer, "packets");
+	const json_t *answer = snapshot->answer;
 	const json_t *problems = json_object_get(answer, "problems");
 	bool healthy = json_is_true(json_object_get(answer, "healthy"));
 
@@ -374,10 +388,6 @@ static void read_system(struct snapshot *snapshot)
 	snapshot->generation = integer_of(answer, "generation");
 	snapshot->since_change_ms = integer_of(answer, "changed_ms");
 	snapshot->uptime_ms = integer_of(answer, "uptime_ms");
-	snapshot->forwarded = integer_of(packets, "forwarded");
-	snapshot->forwarded_bytes = integer_of(packets, "forwarded_bytes");
-	snapshot->passed = integer_of(packets, "passed");
-	snapshot->dropped = integer_of(packets, "dropped");
 }
 
 int snapshot_read(json_t *answer, struct snapshot **ret)

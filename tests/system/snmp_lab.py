@@ -101,6 +101,12 @@ agentXPerms 0660 0755 {SOCKET_USER} {SOCKET_GROUP}
             return None
         return number_of(text.split(" = ", 1)[1])
 
+    def get_together(self, names):
+        """{OID below the root: value} of one moment: a single request is answered from a single snapshot."""
+        lines = self.tool("snmpget", "-OQnt", "127.0.0.1", *(f"{self.root}.{name}" for name in names)).splitlines()
+        pairs = (line.split(" = ", 1) for line in lines)
+        return {oid.removeprefix(self.root + "."): number_of(value) for oid, value in pairs}
+
     def scalar(self, numbers):
         """xlbObjects.NUMBERS.0"""
         return self.get(f"{self.root}.1.{numbers}.0")

@@ -99,21 +99,19 @@ def test_ways_processors_and_totals_add_up(site):
     here.client.call(client.many_gets, 20, VIP)
     wait_for("they are counted", lambda: monitoring.scalar("1.14") == here.a.forwarded() > 80, 5)
 
-    def once():
-        """All of one snapshot, or None if two were mixed."""
-        found = monitoring.walk("1")
-        again = monitoring.walk("1.1")
-        return found if all(found.get(oid) == value for oid, value in again.items()) else None
-    found = wait_for("a whole snapshot", once, 10)
+    columns = ("6.1.1.3", "6.1.1.4", "5.3.1.2", "5.3.1.3", "5.1.1.9", "5.2.1.2")
+    names = [f"1.1.{number}.0" for number in (12, 14, 16, 17)]
+    found = monitoring.get_together(names + [oid for one in columns for oid in monitoring.walk(f"1.{one}")])
 
     def column(numbers):
         return {oid.removeprefix(f"1.{numbers}."): value for oid, value in found.items() if oid.startswith(f"1.{numbers}.")}
     ways, actions = column("6.1.1.4"), column("6.1.1.3")
     seen, forwarded, passed, dropped = (found[f"1.1.{number}.0"] for number in (12, 14, 16, 17))
-    assert sum(ways.values()) == seen == forwarded + passed + dropped
+    assert sum(ways.values()) == seen == forwarded + passed + dropped and len(ways) > 20
     for action, total in ((1, forwarded), (2, passed), (3, dropped)):
         assert sum(value for number, value in ways.items() if actions[number] == action) == total
-    assert sum(column("5.3.1.2").values()) == seen and sum(column("5.3.1.3").values()) == forwarded
+    # read some moments later; the packets of the service have all come
+    assert seen <= sum(column("5.3.1.2").values()) <= seen + 20 and sum(column("5.3.1.3").values()) == forwarded
     # what the device received is at least what the program saw; each queue's share is part of it
     device = next(iter(column("5.1.1.9").values()))
     assert device >= sum(column("5.2.1.2").values()) >= seen

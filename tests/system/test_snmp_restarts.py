@@ -104,7 +104,7 @@ def test_a_stopped_xlbd_does_not_hold_the_subagent(site):
     try:
         begin = time.monotonic()
         monitoring.walk()
-        assert time.monotonic() - begin < 1
+        assert time.monotonic() - begin < 4  # it would be gone by then, had it waited for an answer
         wait_for("it says so", lambda: monitoring.scalar("1.4") == 6, 8)
         assert monitoring.walk("1.3") == {}
     finally:

@@ -133,6 +133,10 @@ static void packets_are_the_sum_of_all_ways_out(void **state)
 	(void)state;
 	assert_int_equal(snapshot->seen, 12);
 	assert_int_equal(snapshot->seen_bytes, 50);
+	assert_int_equal(snapshot->forwarded, 5);
+	assert_int_equal(snapshot->forwarded_bytes, 50);
+	assert_int_equal(snapshot->passed, 7);
+	assert_int_equal(snapshot->dropped, 0);
 	assert_int_equal(snapshot->table_full, 7);
 	assert_int_equal(snapshot->ways[1].action, 2);
 }
