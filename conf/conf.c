@@ -28,6 +28,7 @@
 #include "conf/text.h"
 #include "xlbd/cleanup.h"
 #include "xlbd/log.h"
+#include "xlbd/model/addr.h"
 
 #define obstack_chunk_alloc malloc
 #define obstack_chunk_free  free
@@ -57,6 +58,17 @@ static const char defaults[] = "keepalived:\n"
 			       "control:\n"
 			       "  socket: '" RUNSTATEDIR "/xlbd/control'\n"
 			       "  group: none\n"
+			       "sync:\n"
+			       "  interface: none\n"
+			       "  second_interface: none\n"
+			       "  group: 239.255.88.76\n"
+			       "  port: 8853\n"
+			       "  peers: []\n"
+			       "  key_file: '" SYSCONFDIR "/xlbd/sync.key'\n"
+			       "  cluster: 1\n"
+			       "  node: none\n"
+			       "  gate: '" RUNSTATEDIR "/xlbd/gate'\n"
+			       "  deadline: 30s\n"
 			       "pin_folder: /sys/fs/bpf/xlbd\n"
 			       "poll: 1s\n"
 			       "virtual_servers: []\n";
@@ -223,6 +235,8 @@ static void check_places(struct load *load)
 		{"keepalived.lvs_notify_fifo", file->keepalived.lvs_notify_fifo},
 		{"keepalived.vrrp_notify_fifo", file->keepalived.vrrp_notify_fifo},
 		{"control.socket", file->control.socket},
+		{"sync.key_file", file->sync.key_file},
+		{"sync.gate", file->sync.gate},
 		{"pin_folder", file->pin_folder},
 	};
 
@@ -239,6 +253,45 @@ static void check_places(struct load *load)
 		}
 }
 
+static bool is_multicast(const struct xlb_addr *addr)
+{
+	return addr_is_ipv4(addr) ? addr->byte[12] >> 4 == 14 : addr->byte[0] == 0xff;
+}
+
+static void check_sync(struct load *load)
+{
+	const struct conf_file_sync *sync = &load->file->sync;
+	struct xlb_addr group = {}, peer;
+
+	addr_parse(sync->group, &group);
+	if (!is_multicast(&group))
+		complain_rule(load, COMPLAINT_ERROR, "sync.group", "sync.interface",
+		              "one of 239.255.0.0/16 or ff12::/16; for addresses of single nodes "
+		              "there is 'sync.peers'",
+		              "'sync.group' is not a multicast address");
+	for (unsigned i = 0; i < sync->peers_count; i++) {
+		addr_parse(sync->peers[i], &peer);
+		if (is_multicast(&peer) || addr_is_ipv4(&peer) != addr_is_ipv4(&group))
+			complain_rule(load, COMPLAINT_ERROR, "sync.peers", "sync.group", NULL,
+			              "'sync.peers' are addresses of single nodes, of the same "
+			              "family as 'sync.group'");
+	}
+	if (strcmp(sync->interface, "none") == 0) {
+		if (strcmp(sync->second_interface, "none") != 0)
+			complain_rule(load, COMPLAINT_ERROR, "sync.second_interface",
+			              "sync.interface", NULL,
+			              "'sync.second_interface' without a first one");
+		return;
+	}
+	if (strcmp(sync->node, "none") == 0)
+		complain_rule(load, COMPLAINT_ERROR, "sync.interface", "sync.node",
+		              "each director has another number, 1 to 255",
+		              "'sync.interface' is set and 'sync.node' is not");
+	if (strcmp(sync->interface, sync->second_interface) == 0)
+		complain_rule(load, COMPLAINT_ERROR, "sync.second_interface", "sync.interface",
+		              NULL, "the same device twice");
+}
+
 static void check_rules(struct load *load)
 {
 	const struct conf_file *file = load->file;
@@ -246,6 +299,7 @@ static void check_rules(struct load *load)
 	uint64_t poll = number(CONF_FORM_MILLISECONDS, file->poll);
 
 	check_places(load);
+	check_sync(load);
 	if (silence < 2 * poll)
 		complain_rule(load, COMPLAINT_ERROR, "silence", "poll",
 		              "or the daemon counts as dead between two looks",
@@ -287,9 +341,27 @@ static void convert_lists(struct arena *arena, const struct conf_file *file)
 	for (unsigned i = 0; i < file->virtual_servers_count; i++) {
 		struct conf_service *service = &conf->service[conf->service_count++];
 
-		*service = (struct conf_service){.bypass = file->virtual_servers[i].bypass};
+		*service = (struct conf_service){.bypass = file->virtual_servers[i].bypass,
+		                                 .sync = file->virtual_servers[i].sync};
 		form_server(file->virtual_servers[i].address, &service->key);
 	}
+}
+
+static void convert_sync(struct arena *arena, const struct conf_file_sync *file)
+{
+	struct conf_sync *sync = &arena->conf.sync;
+
+	sync->interface[0] = copy_unless(arena, file->interface, "none");
+	sync->interface[1] = copy_unless(arena, file->second_interface, "none");
+	addr_parse(file->group, &sync->group);
+	sync->port = (uint16_t)number(CONF_FORM_COUNT, file->port);
+	for (unsigned i = 0; i < file->peers_count; i++)
+		addr_parse(file->peers[i], &sync->peer[sync->peer_count++]);
+	sync->key_file = copy(arena, file->key_file);
+	sync->cluster = (uint16_t)number(CONF_FORM_COUNT, file->cluster);
+	sync->node = (uint16_t)number(CONF_FORM_COUNT, file->node); /* none: 0 */
+	sync->gate = copy_unless(arena, file->gate, "none");
+	sync->deadline = (unsigned)number(CONF_FORM_SECONDS, file->deadline);
 }
 
 static struct xlbd_conf *convert(const struct conf_file *file)
@@ -324,6 +396,7 @@ static struct xlbd_conf *convert(const struct conf_file *file)
 	conf->control_group = copy_unless(arena, file->control.group, "none");
 	conf->poll = (unsigned)number(CONF_FORM_MILLISECONDS, file->poll);
 	convert_lists(arena, file);
+	convert_sync(arena, &file->sync);
 	return conf;
 }
 

@@ -18,9 +18,27 @@ enum conf_firewall { CONF_FIREWALL_CHECK, CONF_FIREWALL_IGNORE };
 enum conf_xdp_mode { CONF_XDP_AUTO, CONF_XDP_NATIVE, CONF_XDP_GENERIC };
 enum conf_switch { CONF_AUTO, CONF_ON, CONF_OFF };
 
+enum conf_policy { CONF_SYNC_ALL, CONF_SYNC_ESTABLISHED, CONF_SYNC_OFF };
+
 struct conf_service { /* per virtual server, by address:port/protocol */
 	struct xlb_service_key key;
 	bool bypass; /* leave it to IPVS */
+	enum conf_policy sync;
+};
+
+#define CONF_SYNC_LINKS 2
+#define CONF_SYNC_PEERS 15
+
+struct conf_sync {                        /* the other director */
+	char *interface[CONF_SYNC_LINKS]; /* [0] NULL: no sync at all */
+	struct xlb_addr group;
+	uint16_t port;
+	struct xlb_addr peer[CONF_SYNC_PEERS]; /* instead of the group */
+	size_t peer_count;
+	char *key_file;
+	uint16_t cluster, node; /* node 0: not given */
+	char *gate;             /* file that keepalived's track_file reads; NULL: none */
+	unsigned deadline;      /* seconds */
 };
 
 struct xlbd_conf {
@@ -50,6 +68,7 @@ struct xlbd_conf {
 	char *control_socket; /* /run/xlbd/control */
 	char *control_group;  /* group that may read the socket; NULL: root only */
 	unsigned poll;        /* ms between looks at the table without an event; 1000 */
+	struct conf_sync sync;
 	/* per service */
 	struct conf_service *service;
 	size_t service_count;

@@ -122,6 +122,13 @@ bool form_server(const char *text, struct xlb_service_key *ret)
 	return true;
 }
 
+static bool is_address(const char *text)
+{
+	struct xlb_addr addr;
+
+	return addr_parse(text, &addr);
+}
+
 static bool is_server(const char *text)
 {
 	struct xlb_service_key key;
@@ -144,6 +151,8 @@ static const struct {
 	[CONF_FORM_DEVICE] = {"a network device", "its name, as 'ip link' shows it", NULL,
                               is_device},
 	[CONF_FORM_NAME] = {"a name", "without white space or /", NULL, is_name},
+	[CONF_FORM_ADDRESS] = {"an address", "as in 192.0.2.1 or \"2001:db8::1\"", NULL,
+                               is_address},
 	[CONF_FORM_SERVER] = {"address:port/protocol",
                               "as in 192.0.2.1:80/tcp or \"[2001:db8::1]:53/udp\"", NULL,
                               is_server},

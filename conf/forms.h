@@ -17,6 +17,7 @@ enum conf_form {
 	CONF_FORM_PATH,         /* absolute */
 	CONF_FORM_DEVICE,       /* a name that a network device may have */
 	CONF_FORM_NAME,         /* no white space, no slash */
+	CONF_FORM_ADDRESS,      /* "192.0.2.1", "2001:db8::1" */
 	CONF_FORM_SERVER,       /* "192.0.2.1:80/tcp", "[2001:db8::1]:53/udp" */
 	CONF_FORMS
 };

@@ -33,6 +33,8 @@ static const cyaml_strval_t modes[] = {
 	{"auto", CONF_XDP_AUTO}, {"native", CONF_XDP_NATIVE}, {"generic", CONF_XDP_GENERIC}};
 static const cyaml_strval_t firewalls[] = {{"check", CONF_FIREWALL_CHECK},
                                            {"ignore", CONF_FIREWALL_IGNORE}};
+static const cyaml_strval_t policies[] = {
+	{"all", CONF_SYNC_ALL}, {"established", CONF_SYNC_ESTABLISHED}, {"off", CONF_SYNC_OFF}};
 /* the kernel's CONFIG_IP_VS_MH_TAB_INDEX 8 to 17, and the Maglev paper's own */
 static const cyaml_strval_t maglev_sizes[] = {{"251", 251},     {"509", 509},      {"1021", 1021},
                                               {"2039", 2039},   {"4093", 4093},    {"8191", 8191},
@@ -76,10 +78,28 @@ static const cyaml_schema_field_t control_fields[] = {
 	TEXT("socket", struct conf_file_control, socket, SOCKET_LENGTH),
 	TEXT("group", struct conf_file_control, group, NAME_LENGTH), CYAML_FIELD_END};
 
+static const cyaml_schema_value_t peer = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 1, NAME_LENGTH)};
+
+static const cyaml_schema_field_t sync_fields[] = {
+	TEXT("interface", struct conf_file_sync, interface, DEVICE_LENGTH),
+	TEXT("second_interface", struct conf_file_sync, second_interface, DEVICE_LENGTH),
+	TEXT("group", struct conf_file_sync, group, NAME_LENGTH),
+	TEXT("port", struct conf_file_sync, port, NAME_LENGTH),
+	CYAML_FIELD_SEQUENCE("peers", CYAML_FLAG_OPTIONAL | CYAML_FLAG_POINTER,
+                             struct conf_file_sync, peers, &peer, 0, CONF_SYNC_PEERS),
+	TEXT("key_file", struct conf_file_sync, key_file, PATH_LENGTH),
+	TEXT("cluster", struct conf_file_sync, cluster, NAME_LENGTH),
+	TEXT("node", struct conf_file_sync, node, NAME_LENGTH),
+	TEXT("gate", struct conf_file_sync, gate, PATH_LENGTH),
+	TEXT("deadline", struct conf_file_sync, deadline, NAME_LENGTH),
+	CYAML_FIELD_END};
+
 static const cyaml_schema_field_t server_fields[] = {
 	CYAML_FIELD_STRING_PTR("address", CYAML_FLAG_DEFAULT, struct conf_file_server, address, 1,
                                NAME_LENGTH),
-	BOOLEAN("bypass", struct conf_file_server, bypass), CYAML_FIELD_END};
+	BOOLEAN("bypass", struct conf_file_server, bypass),
+	CHOICE("sync", struct conf_file_server, sync, policies), CYAML_FIELD_END};
 
 static const cyaml_schema_value_t interface = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char *, 1, DEVICE_LENGTH)};
@@ -99,6 +119,7 @@ static const cyaml_schema_field_t file_fields[] = {
 	BOOLEAN("fix_offloads", struct conf_file, fix_offloads),
 	SECTION("ipvs", struct conf_file, ipvs, ipvs_fields),
 	SECTION("control", struct conf_file, control, control_fields),
+	SECTION("sync", struct conf_file, sync, sync_fields),
 	TEXT("pin_folder", struct conf_file, pin_folder, PATH_LENGTH),
 	TEXT("poll", struct conf_file, poll, NAME_LENGTH),
 	CYAML_FIELD_SEQUENCE("virtual_servers", CYAML_FLAG_OPTIONAL | CYAML_FLAG_POINTER,
@@ -126,6 +147,16 @@ static const struct conf_range ranges[] = {
 	{"ipvs.cgroup", CONF_FORM_PATH, NULL, NULL, "auto"},
 	{"control.socket", CONF_FORM_PATH, NULL, NULL, NULL},
 	{"control.group", CONF_FORM_NAME, NULL, NULL, "none"},
+	{"sync.interface", CONF_FORM_DEVICE, NULL, NULL, "none"},
+	{"sync.second_interface", CONF_FORM_DEVICE, NULL, NULL, "none"},
+	{"sync.group", CONF_FORM_ADDRESS, NULL, NULL, NULL},
+	{"sync.port", CONF_FORM_COUNT, "1", "65535", NULL},
+	{"sync.peers", CONF_FORM_ADDRESS, NULL, NULL, NULL},
+	{"sync.key_file", CONF_FORM_PATH, NULL, NULL, NULL},
+	{"sync.cluster", CONF_FORM_COUNT, "0", "65535", NULL},
+	{"sync.node", CONF_FORM_COUNT, "1", "255", "none"},
+	{"sync.gate", CONF_FORM_PATH, NULL, NULL, "none"},
+	{"sync.deadline", CONF_FORM_SECONDS, "1s", "120s", NULL},
 	{"pin_folder", CONF_FORM_PATH, NULL, NULL, NULL},
 	{"poll", CONF_FORM_MILLISECONDS, "100ms", "60s", NULL},
 	{"virtual_servers.address", CONF_FORM_SERVER, NULL, NULL, NULL},

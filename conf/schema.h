@@ -36,9 +36,17 @@ struct conf_file_control {
 	char *socket, *group;
 };
 
+struct conf_file_sync {
+	char *interface, *second_interface, *group, *port;
+	char **peers;
+	unsigned peers_count;
+	char *key_file, *cluster, *node, *gate, *deadline;
+};
+
 struct conf_file_server {
 	char *address;
 	int bypass; /* boolean */
+	int sync;   /* enum conf_policy */
 };
 
 struct conf_file {
@@ -54,6 +62,7 @@ struct conf_file {
 	int fix_offloads;
 	struct conf_file_ipvs ipvs;
 	struct conf_file_control control;
+	struct conf_file_sync sync;
 	char *pin_folder, *poll;
 	struct conf_file_server *virtual_servers;
 	unsigned virtual_servers_count;

@@ -5,7 +5,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 # Debian 12's names. What a tier alone needs is installed with it.
 packages_build='autoconf automake pkg-config make gcc clang libbpf-dev libelf-dev zlib1g-dev bpftool
 	libevent-dev libmnl-dev libcyaml-dev libyaml-dev uthash-dev libjansson-dev libcap-ng-dev libcmocka-dev
-	libsnmp-dev'
+	libsnmp-dev libsodium-dev'
 packages_check='clang-14 clang-19 clang-format-14 shellcheck codespell mandoc sparse libclang-rt-14-dev'
 packages_system='iproute2 ethtool nftables iptables keepalived ipvsadm nginx-light haproxy curl procps
 	iputils-ping traceroute python3 python3-pytest python3-scapy python3-pyroute2 snmp snmpd snmptrapd smitools prometheus logrotate

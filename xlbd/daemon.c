@@ -26,6 +26,7 @@
 #include "xlbd/model/plan.h"
 #include "xlbd/privileges.h"
 #include "xlbd/readiness.h"
+#include "xlbd/sync/sync.h"
 #include "xlbd/xlbd.h"
 
 #define TOPIC "daemon"
@@ -180,6 +181,7 @@ void xlbd_look(struct xlbd *xlbd, const char *why)
 		return;
 	}
 	bring_in_line(xlbd, judged, why);
+	sync_looked(xlbd);
 }
 
 static void on_look(evutil_socket_t fd, short what, void *context)
@@ -208,6 +210,7 @@ static void sweep(struct xlbd *xlbd)
 		return;
 	flows_sweep(xlbd->flows, dataplane_now(xlbd->dataplane), NULL, NULL, &xlbd->census);
 	apply_swept(xlbd->apply, &xlbd->census);
+	sync_swept(xlbd);
 }
 
 /* Counters of the data plane into the IPVS interface, so that ipvsadm and keepalived see them. */
@@ -269,11 +272,14 @@ static void on_tick(evutil_socket_t fd, short what, void *context)
 static void on_resizing(evutil_socket_t fd, short what, void *context)
 {
 	struct xlbd *xlbd = context;
+	const struct flows *before = xlbd->flows;
 	unsigned ms = resize_step(xlbd->resize, &xlbd->flows, dataplane_now(xlbd->dataplane));
 	struct timeval next = {.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
 
 	(void)fd;
 	(void)what;
+	if (xlbd->flows != before)
+		sync_tables_changed(xlbd);
 	if (ms)
 		evtimer_add(xlbd->resizing, &next);
 }
@@ -340,8 +346,14 @@ int xlbd_reload(struct xlbd *xlbd, struct complaints *complaints)
 	if (r >= 0)
 		r = xlbd_read_declared(xlbd, conf, list);
 	if (r >= 0) {
+		bool same_sync = sync_same_conf(&xlbd->conf->sync, &conf->sync);
+
+		if (!same_sync)
+			sync_stop(xlbd);
 		conf_free(xlbd->conf);
 		xlbd->conf = take_ptr(conf);
+		if (!same_sync)
+			sync_start(xlbd);
 	}
 	xlbd->reload_error[0] = '\0';
 	if (r < 0) {
@@ -493,6 +505,7 @@ int xlbd_start(struct xlbd *xlbd)
 	                  &xlbd->control);
 	if (r < 0)
 		return r;
+	sync_start(xlbd);
 	want_connections(xlbd);
 	r = privileges_drop(xlbd->ipvs_netns != NULL);
 	if (r < 0)
@@ -503,6 +516,7 @@ int xlbd_start(struct xlbd *xlbd)
 void xlbd_stop(struct xlbd *xlbd)
 {
 	control_stop(xlbd->control);
+	sync_stop(xlbd);
 	events_stop(xlbd->events);
 	if (xlbd->tick)
 		event_free(xlbd->tick);

@@ -31,6 +31,7 @@
 
 struct event;
 struct control;
+struct sync;
 
 struct xlbd_device { /* a device that carries the program */
 	uint32_t ifindex;
@@ -80,6 +81,7 @@ struct xlbd {
 		*ask_routes; /* kept open from look to look; NULL: to be opened */
 	struct events *events;
 	struct control *control;
+	struct sync *sync; /* NULL: not asked for */
 	struct xlbd_device device[XLBD_DEVICES_MAX];
 	size_t device_count;
 	uint32_t clients;         /* device by which clients anywhere are answered; 0: none */

@@ -32,6 +32,11 @@ static const char *const switches[] = {
 	[CONF_OFF] = "off",
 };
 static const char *const booleans[] = {"no", "yes"};
+static const char *const policies[] = {
+	[CONF_SYNC_ALL] = "",
+	[CONF_SYNC_ESTABLISHED] = " sync=established",
+	[CONF_SYNC_OFF] = " sync=off",
+};
 
 static void put_text(FILE *out, const char *name, const char *text)
 {
@@ -59,11 +64,31 @@ static void put_lists(const struct xlbd_conf *conf, FILE *out)
 	for (size_t i = 0; i < conf->service_count; i++) {
 		const struct conf_service *service = &conf->service[i];
 
-		fprintf(out, "service %s bypass=%s\n",
+		fprintf(out, "service %s bypass=%s%s\n",
 		        endpoint_print(&service->key.addr, ntohs(service->key.port),
 		                       service->key.protocol, endpoint),
-		        booleans[service->bypass]);
+		        booleans[service->bypass], policies[service->sync]);
 	}
+}
+
+/* Without a device there is no sync, and nothing to say. */
+static void put_sync(const struct conf_sync *sync, FILE *out)
+{
+	char text[ADDR_TEXT];
+
+	if (!sync->interface[0])
+		return;
+	put_text(out, "sync.interface", sync->interface[0]);
+	put_text(out, "sync.second_interface", sync->interface[1]);
+	put_text(out, "sync.group", addr_print(&sync->group, text));
+	put_number(out, "sync.port", sync->port);
+	for (size_t i = 0; i < sync->peer_count; i++)
+		put_text(out, "sync.peer", addr_print(&sync->peer[i], text));
+	put_text(out, "sync.key_file", sync->key_file);
+	put_number(out, "sync.cluster", sync->cluster);
+	put_number(out, "sync.node", sync->node);
+	put_text(out, "sync.gate", sync->gate);
+	put_number(out, "sync.deadline", sync->deadline);
 }
 
 void dump_conf(const struct xlbd_conf *conf, FILE *out)
@@ -91,5 +116,6 @@ void dump_conf(const struct xlbd_conf *conf, FILE *out)
 	put_text(out, "control_socket", conf->control_socket);
 	put_text(out, "control_group", conf->control_group);
 	put_number(out, "poll", conf->poll);
+	put_sync(&conf->sync, out);
 	put_lists(conf, out);
 }

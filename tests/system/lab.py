@@ -482,7 +482,7 @@ class Director(Host):
     def evidence(self):
         parts = [super().evidence()]
         if self.xlbd and self.xlbd.alive():
-            for words in (("status",), ("vip",), ("real",), ("drops",)):
+            for words in (("status",), ("vip",), ("real",), ("drops",), ("sync",)):
                 parts.append(f"-- xlbctl {' '.join(words)}\n{self.ctl(*words, check=False)}")
         return "\n".join(parts)
 

@@ -16,6 +16,7 @@
 #include "xlbd/control/show.h"
 #include "xlbd/control/show_flows.h"
 #include "xlbd/control/show_services.h"
+#include "xlbd/control/show_sync.h"
 #include "xlbd/control/snapshot.h"
 
 static int list_commands(struct control_call *call)
@@ -74,6 +75,18 @@ const struct control_command control_commands[] = {
          .changes = true,
          .argument = {{"instance", 's', true}, {"state", 's', true}},
          .run = change_role},
+	{.name = "sync", .help = "the other directors and what they have", .run = show_sync},
+	{.name = "sync_change",
+         .help = "compare with the other directors (resync), or read the key file again (rekey)",
+         .changes = true,
+         .argument = {{"what", 's', true}},
+         .run = change_sync},
+	{.name = "ha", .help = "who may become MASTER, and who would follow", .run = show_ha},
+	{.name = "ha_change",
+         .help = "hand over to the other director (switch), or be ready again (release)",
+         .changes = true,
+         .argument = {{"what", 's', true}},
+         .run = change_ha},
 	{.name = "version",
          .help = "versions of the daemon and of its answers",
          .run = show_version},

@@ -195,7 +195,8 @@ static int ask_once(const struct subcommand *subcommand, struct asked *asked, js
 
 	if (!request)
 		return STATUS_ERROR;
-	json_object_set_new(request, "command", json_string(subcommand->name));
+	if (!json_object_get(request, "command"))
+		json_object_set_new(request, "command", json_string(subcommand->name));
 	if (!subcommand->view && !invocation->json)
 		asked->items = view_conn_table();
 	r = client_ask(asked->client, request, take_item, asked, &answer);

@@ -100,6 +100,8 @@ static void offer_options(const struct completion *completion, const struct subc
 static void offer_argument(struct completion *completion, enum candidates what)
 {
 	static const char *const switches[] = {"on", "off", NULL};
+	static const char *const sync_words[] = {"verify", "resync", "rekey", NULL};
+	static const char *const ha_words[] = {"switch", "release", NULL};
 	static const char *const states[] = {"MASTER", "BACKUP", "FAULT", "STOP", "DELETED", NULL};
 
 	switch (what) {
@@ -123,6 +125,12 @@ static void offer_argument(struct completion *completion, enum candidates what)
 		break;
 	case CANDIDATES_HTTP:
 		offer(completion, "http");
+		break;
+	case CANDIDATES_SYNC:
+		offer_all(completion, sync_words);
+		break;
+	case CANDIDATES_HA:
+		offer_all(completion, ha_words);
 		break;
 	case CANDIDATES_NONE:
 		break;

@@ -40,6 +40,8 @@ enum candidates {
 	CANDIDATES_INSTANCE,
 	CANDIDATES_VRRP_STATE,
 	CANDIDATES_HTTP, /* http */
+	CANDIDATES_SYNC, /* verify, resync, rekey */
+	CANDIDATES_HA,   /* switch, release */
 };
 
 struct subcommand {
@@ -71,6 +73,10 @@ json_t *request_conn(const struct invocation *invocation);
 json_t *request_explain(const struct invocation *invocation);
 json_t *request_bypass(const struct invocation *invocation);
 json_t *request_role(const struct invocation *invocation);
+
+/* views_sync.c */
+json_t *request_sync(const struct invocation *invocation);
+json_t *request_ha(const struct invocation *invocation);
 
 /* complete.c: candidates for the last word, a line each. */
 void complete(const char *socket, char *const *words, size_t count, FILE *out);

@@ -29,6 +29,8 @@ int view_explain(const struct view *view);
 int view_bypass(const struct view *view);
 int view_reload(const struct view *view);
 int view_version(const struct view *view);
+int view_sync(const struct view *view);
+int view_ha(const struct view *view);
 int view_done(const struct view *view); /* says nothing */
 
 /* Connections come one by one: rows are added as they come, view_conn() ends it. */

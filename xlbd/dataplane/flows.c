@@ -151,56 +151,7 @@ void flows_detach(struct flows *flows)
 	unmap_table(&flows->old[WIDE]);
 }
 
-/* ---- keys and places -------------------------------------------------------------------------- */
-
-static struct wide_key key_of(const struct flow *flow, bool wide)
-{
-	if (wide)
-		return table_wide_key(&flow->client, htons(flow->client_port), flow->service,
-		                      htons(flow->virtual_port));
-	return (struct wide_key){
-		{table_narrow_key(flow->client.word[3], htons(flow->client_port), flow->service)}};
-}
-
-static void flow_from(const int words, const __u64 *key, __u64 state, uint32_t now,
-                      struct flow *ret)
-{
-	__u64 ports = key[words - 1];
-	struct flow flow = {
-		.client_port = ntohs((uint16_t)(ports >> 16)),
-		.service = (uint16_t)ports,
-		.real = TABLE_REAL(state),
-		.phase = TABLE_PHASE(state),
-		.idle = TABLE_OLDER(state, now) ? TABLE_AGE(state, now) : 0,
-	};
-
-	if (words == TABLE_NARROW) {
-		flow.client.word[2] = htonl(0xffff);
-		flow.client.word[3] = (__be32)(key[0] >> 32);
-	} else {
-		flow.virtual_port = ntohs((uint16_t)(ports >> 48));
-		for (int i = 0; i < 4; i++)
-			flow.client.word[i] = (__be32)(key[i / 2] >> i % 2 * 32);
-	}
-	*ret = flow;
-}
-
-/* In the table, in the old one, and in the table again: it may have moved in between. */
-static inline bool look(const int words, struct flows *flows, const __u64 *key,
-                        volatile __u64 **ret_word, __u64 *ret_state)
-{
-	const int width = words == TABLE_WIDE;
-	const struct mapping *old = &flows->old[width], *table = &flows->table[width];
-	__u64 seed = flows->control->seed;
-
-	if (look_in(words, table, key, seed, ret_word, ret_state))
-		return true;
-	if (!old->word)
-		return false;
-	TABLE_STRETCH();
-	return look_in(words, old, key, seed, ret_word, ret_state) ||
-	       (TABLE_MUTANT != 8 && look_in(words, table, key, seed, ret_word, ret_state));
-}
+/* ---- finding ----------------------------------------------------------------------------------- */
 
 bool flows_look(struct flows *flows, uint64_t now, const struct flow *who, bool ipv6_table,
                 struct flow *ret)
