@@ -258,7 +258,8 @@ static void words_are_completed_from_the_table_and_the_daemon(void **state)
 	static const struct {
 		const char *words, *candidates;
 	} rows[] = {
-		{"s", "status\n"},
+		{"s", "status\nsync\n"},
+		{"sync r", "resync\nrekey\n"},
 		{"ver", "version\n"},
 		{"vip ''", "192.0.2.1:80/tcp\nweb\n[2001:db8::1]:53/udp\n"},
 		{"vip w", "web\n"},

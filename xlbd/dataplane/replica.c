@@ -104,7 +104,7 @@ void replica_forget_names(struct replica *replica)
 {
 	/* of an id that is nobody's now the hash stays: shadows that the next pass clears were counted with it */
 	for (int real = 0; real < 2; real++)
-		for (uint16_t id = 1; id < XLB_IDS; id++) {
+		for (uint16_t id = 1; id < replica->hash_end[real]; id++) {
 			uint64_t hash = replica->hash[real][id]
 			                        ? replica->name(replica->context, real, id)
 			                        : 0;

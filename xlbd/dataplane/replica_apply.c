@@ -22,7 +22,7 @@ struct application {
 	const struct replica_flow *flow;
 	struct replica_version version;
 	uint8_t owner, authority;
-	uint32_t now, idle; /* ticks */
+	uint32_t now, idle, second; /* ticks */
 	struct wide_key key;
 	uint64_t hash;
 };
@@ -33,8 +33,15 @@ static inline bool may_apply(const struct application *one, const struct shadow 
 {
 	uint32_t ours = TABLE_OLDER(state, one->now) ? TABLE_AGE(state, one->now) : 0;
 
+	/* both were active, and the client's last packet went there: by more than the second to which idle times are told */
+	if (one->authority == REPLICA_SELF && one->flow->kind != REPLICA_GONE &&
+	    one->idle + one->second < ours)
+		return true;
+	/* the last words of who was active before us, about what our own packets have not touched */
 	if (one->authority == REPLICA_SELF)
-		return one->flow->kind == REPLICA_IS && one->idle < ours;
+		return one->flow->kind == REPLICA_IS && shadow && same(shadow, one->hash, state) &&
+		       one->version.term == shadow->version.term &&
+		       is_newer(one->version, shadow->version);
 	if (one->flow->kind == REPLICA_OFFERED)
 		return false;
 	if (!shadow || shadow->key != one->hash)
@@ -143,6 +150,7 @@ enum replica_result replica_apply(struct replica *replica, uint64_t now,
 		.authority = replica->authority[flow->flow.service % XLB_IDS],
 		.now = (uint32_t)now,
 		.idle = flow->flow.idle,
+		.second = 1000000 / replica->tick_us + 1,
 		.key = key_of(&flow->flow, flow->wide),
 	};
 

@@ -37,6 +37,7 @@ struct replica {
 	void *context;
 	struct shadow *shadow[WIDTHS];
 	uint64_t hash[2][XLB_IDS]; /* of services' and real servers' names, as far as asked for */
+	uint16_t hash_end[2];      /* above the highest id that was asked for */
 	uint8_t authority[XLB_IDS], policy[XLB_IDS];
 	uint64_t digest[REPLICA_OWNERS][REPLICA_BUCKETS];
 	uint64_t sum[REPLICA_OWNERS];
@@ -49,8 +50,11 @@ static inline uint64_t hash_of(struct replica *replica, bool real, uint16_t id)
 {
 	uint64_t *hash = &replica->hash[real][id % XLB_IDS];
 
-	if (!*hash)
+	if (!*hash) {
 		*hash = replica->name(replica->context, real, id);
+		if (id >= replica->hash_end[real])
+			replica->hash_end[real] = (uint16_t)(id + 1);
+	}
 	return *hash;
 }
 
@@ -90,6 +94,7 @@ static inline void count_shadow(struct replica *replica, const struct shadow *sh
 	if (!shadow->key || shadow->owner >= REPLICA_OWNERS || !is_open(shadow->phase))
 		return;
 	value = replica_mix(shadow->key, hash_of(replica, true, shadow->real));
+	value = replica_mix(value, shadow->port);
 	value = in ? value : -value;
 	replica->digest[shadow->owner][shadow->key >> 52] += value;
 	replica->sum[shadow->owner] += value;

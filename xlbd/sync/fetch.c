@@ -144,7 +144,10 @@ void fetch_digests(struct sync_node *node, struct peer *peer, const struct wire_
 	struct fetch *fetch = &peer->fetch;
 	size_t first, count;
 
-	if (length < 8 || fetch->state != FETCH_DIGESTS || !comparable(peer, header->sequence))
+	if (length < 8 || fetch->state != FETCH_DIGESTS)
+		return;
+	/* where messages overtake each other all the time, what is on its way makes some buckets differ: better these too than none */
+	if (!comparable(peer, header->sequence) && !fetch->tries)
 		return;
 	first = wire_get16(body);
 	count = (length - 8) / 8;

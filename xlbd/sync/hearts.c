@@ -104,7 +104,7 @@ static void answer_soon(struct sync_node *node)
 static void trust(struct sync_node *node, struct peer *peer, const struct wire_header *header,
                   const struct wire_heart *heart)
 {
-	for (uint16_t id = 1; id < XLB_IDS; id++)
+	for (uint16_t id = 1; id < node->id_end; id++)
 		node_claim(node, id, peer->owner, false);
 	peer_reset(peer);
 	peer->epoch = header->epoch;
@@ -170,6 +170,10 @@ void hearts_take(struct sync_node *node, struct peer *peer, const struct wire_he
 	peer->heart = heart;
 	if (header->epoch != peer->epoch)
 		return;
+	if (node->now.ms - peer->heard_at > PEER_SILENT) {
+		peer->fetch.urgent = true; /* who knows what we missed */
+		peer->fetch.rounds = 0;
+	}
 	peer->heard_at = node->now.ms;
 	if (peer->term != header->term) {
 		peer->term = header->term;

@@ -75,6 +75,17 @@ struct sync_node *node_close(struct sync_node *node)
 
 /* ---- who answers for what --------------------------------------------------------------------- */
 
+/* Of two that say to be active: the one that speaks, then the one that began later. */
+static bool is_better(const struct sync_node *node, const struct peer *peer,
+                      const struct peer *than)
+{
+	bool there = peer_is_there(peer, node->now.ms);
+
+	if (!than || there != peer_is_there(than, node->now.ms))
+		return !than || there;
+	return (int32_t)(peer->term - than->term) > 0;
+}
+
 void node_refresh_authority(struct sync_node *node, uint16_t service)
 {
 	const struct peer *best = NULL;
@@ -82,8 +93,7 @@ void node_refresh_authority(struct sync_node *node, uint16_t service)
 	for (size_t i = 0; i < node->peer_count; i++) {
 		const struct peer *peer = node->peer[i];
 
-		if (node->claims[service] >> peer->owner & 1 &&
-		    (!best || (int32_t)(peer->term - best->term) > 0))
+		if (node->claims[service] >> peer->owner & 1 && is_better(node, peer, best))
 			best = peer;
 	}
 	replica_set_authority(node->replica, service,
@@ -92,24 +102,35 @@ void node_refresh_authority(struct sync_node *node, uint16_t service)
 	                                            : REPLICA_NOBODY);
 }
 
+/* What it said while it was active too must not count for newer than what we say from now on. */
+static void rival_gone(struct sync_node *node, uint16_t service)
+{
+	if (node->active[service] && (int32_t)(node->term_heard - stream_term(node->stream)) > 0)
+		node->term_wanted = true;
+}
+
 void node_claim(struct sync_node *node, uint16_t service, uint8_t owner, bool claims)
 {
 	uint16_t bit = (uint16_t)(1u << owner), before;
 
 	if (!service || service >= XLB_IDS)
 		return;
+	if (service >= node->id_end)
+		node->id_end = (uint16_t)(service + 1);
 	before = node->claims[service];
 	node->claims[service] = claims ? before | bit : before & (uint16_t)~bit;
-	if (node->claims[service] != before)
-		node_refresh_authority(node, service);
+	if (node->claims[service] == before)
+		return;
+	if (!claims)
+		rival_gone(node, service);
+	node_refresh_authority(node, service);
 }
 
 static void refresh_all(struct sync_node *node)
 {
 	node->authority_dirty = false;
-	for (uint16_t id = 1; id < XLB_IDS; id++)
-		if (node->claims[id] || node->active[id])
-			node_refresh_authority(node, id);
+	for (uint16_t id = 1; id < node->id_end; id++)
+		node_refresh_authority(node, id);
 }
 
 void node_set_replica(struct sync_node *node, struct replica *replica)
@@ -128,10 +149,16 @@ void node_set_active(struct sync_node *node, uint16_t service, bool active)
 {
 	if (!service || service >= XLB_IDS || node->active[service] == active)
 		return;
+	if (service >= node->id_end)
+		node->id_end = (uint16_t)(service + 1);
+	if (!active)
+		telling_last_words(node);
 	node->active[service] = active;
 	node->active_count += active ? 1 : -1;
 	if (active)
 		node->term_wanted = true;
+	else
+		node_resync(node); /* who is active now may not have all that we had */
 	node_refresh_authority(node, service);
 	telling_announce(node, false, service, false);
 }
@@ -144,8 +171,7 @@ void node_forget_names(struct sync_node *node)
 	memset(node->claims, 0, sizeof(node->claims));
 	for (size_t i = 0; i < node->peer_count; i++)
 		peer_claim_all(node, node->peer[i]);
-	for (uint16_t id = 1; id < XLB_IDS; id++)
-		node_refresh_authority(node, id);
+	refresh_all(node);
 }
 
 void node_set_configuration(struct sync_node *node, uint32_t digest)
@@ -276,6 +302,7 @@ static void take_stream(struct sync_node *node, struct peer *peer, const struct 
 	switch (header->type) {
 	case WIRE_FLOWS4:
 	case WIRE_FLOWS6:
+	case WIRE_LONG_FLOWS6:
 		peer_take_flows(node, peer, header, body, length);
 		break;
 	case WIRE_NAMES:
@@ -418,6 +445,9 @@ void node_want(struct sync_node *node, const struct peer *peer, uint16_t what,
 	struct wire_want_message want = {.node = peer->id, .what = what, .epoch = peer->epoch};
 	uint8_t body[16 + WIRE_MAP];
 
+	/* what we have is from a higher term and does not give way: two were active, and the other one is no more */
+	if (peer->fetch.rounds)
+		want.term = node->term_heard;
 	if (map)
 		memcpy(want.map, map, WIRE_MAP);
 	stream_aside(node->stream, WIRE_WANT, body, wire_put_want(&want, body));
@@ -450,6 +480,23 @@ static void ask_again(struct sync_node *node, struct peer *peer)
 	peer->next_missing = node->now.ms + MISSING_MS + chance % 4;
 }
 
+/* Peers that have fallen silent, or speak again. */
+static void watch_silence(struct sync_node *node)
+{
+	for (size_t i = 0; i < node->peer_count; i++) {
+		struct peer *peer = node->peer[i];
+		bool there = peer_is_there(peer, node->now.ms);
+
+		if (there == peer->was_there)
+			continue;
+		peer->was_there = there;
+		node->authority_dirty = true;
+		for (uint16_t id = 1; !there && id < node->id_end; id++)
+			if (node->claims[id] >> peer->owner & 1)
+				rival_gone(node, id);
+	}
+}
+
 static void count_split(struct sync_node *node)
 {
 	uint16_t there = 0;
@@ -459,7 +506,7 @@ static void count_split(struct sync_node *node)
 		    node->now.ms - node->peer[i]->heard_at < ACTIVE_SPLIT_MS)
 			there |= (uint16_t)(1u << node->peer[i]->owner);
 	node->split = 0;
-	for (size_t id = 1; node->active_count && there && id < XLB_IDS; id++)
+	for (size_t id = 1; node->active_count && there && id < node->id_end; id++)
 		node->split += node->active[id] && node->claims[id] & there;
 }
 
@@ -479,6 +526,7 @@ void node_tick(struct sync_node *node, struct node_time now)
 	for (size_t i = 0; i < node->peer_count; i++)
 		ask_again(node, node->peer[i]);
 	if (now.ms >= node->next_heart) {
+		watch_silence(node);
 		count_split(node);
 		hearts_send(node);
 	}

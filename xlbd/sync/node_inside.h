@@ -29,10 +29,12 @@ struct sync_node {
 	uint8_t key_id;
 	struct peer *peer[WIRE_PEERS_MAX];
 	size_t peer_count;
-	bool active[XLB_IDS];     /* services, by our id */
+	bool active[XLB_IDS]; /* services, by our id */
+	uint16_t id_end;      /* above all services of which `active` and `claims` say something */
 	uint16_t claims[XLB_IDS]; /* which peers (bit: owner) are active for it, by our id */
 	size_t active_count, split;
 	uint64_t announced[2][XLB_IDS]; /* hash of what NAMES said of our id; 0: nothing */
+	uint16_t announced_end[2];      /* above the highest id that was said */
 	uint32_t announced_count;
 	uint32_t names_generation;
 	struct replica_cursor scan;
@@ -64,6 +66,8 @@ bool telling_put(void *context, const struct replica_flow *flow,
 void telling_announce(struct sync_node *node, bool real, uint16_t id, bool again);
 void telling_check_names(struct sync_node *node); /* says again what has changed */
 void telling_take_want(struct sync_node *node, const uint8_t *body, size_t length);
+/* Everything that has changed, at once: we are about to stop answering for something. */
+void telling_last_words(struct sync_node *node);
 void telling_tick(struct sync_node *node);
 
 #endif

@@ -154,6 +154,9 @@ static bool define(struct sync_node *node, struct peer *peer, const struct wire_
 	if (said->number >= peer->name_end[said->is_real])
 		peer->name_end[said->is_real] = (uint16_t)(said->number + 1);
 	if (!said->is_real && sequence >= slot->said) {
+		if (slot->flags != said->flags)
+			peer->fetch.urgent =
+				true; /* it answers for more than before, or for less */
 		slot->flags = said->flags;
 		slot->said = sequence;
 		node_claim(node, resolve(node, slot), peer->owner, said->flags & WIRE_NAME_ACTIVE);
@@ -295,9 +298,8 @@ static void apply(struct sync_node *node, struct peer *peer, const struct wire_h
 void peer_take_flows(struct sync_node *node, struct peer *peer, const struct wire_header *header,
                      const uint8_t *body, size_t length)
 {
-	const bool wide = header->type == WIRE_FLOWS6;
-	const size_t size = wire_flow_size(wide);
-	struct replica_flow flow = {.wide = wide};
+	const size_t size = wire_flow_size(header->type);
+	struct replica_flow flow = {.wide = header->type != WIRE_FLOWS4};
 	struct wire_flow record;
 	bool waits = false;
 
@@ -305,7 +307,7 @@ void peer_take_flows(struct sync_node *node, struct peer *peer, const struct wir
 		peer->count.malformed++;
 	for (size_t at = 0; at + size <= length; at += size) {
 		peer->count.records++;
-		if (wire_get_flow(body + at, wide, &record) < 0) {
+		if (wire_get_flow(body + at, header->type, &record) < 0) {
 			peer->count.malformed++;
 			continue;
 		}

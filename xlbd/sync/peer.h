@@ -73,6 +73,7 @@ struct peer {
 	uint64_t answer;     /* its challenge for us */
 	uint64_t last_epoch; /* of its last authentic heartbeat, trusted or not */
 	int64_t first_heard; /* ms */
+	bool was_there;
 	uint32_t term;
 	struct peer_session session[PEER_SESSIONS];
 	size_t next_session;

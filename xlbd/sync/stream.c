@@ -177,9 +177,9 @@ void stream_set_term(struct stream *stream, uint32_t term)
 
 uint64_t stream_put_flow(struct stream *stream, const struct wire_flow *flow, bool wide)
 {
-	uint8_t type = wide ? WIRE_FLOWS6 : WIRE_FLOWS4;
+	uint8_t type = !wide ? WIRE_FLOWS4 : flow->local_port ? WIRE_LONG_FLOWS6 : WIRE_FLOWS6;
 
-	wire_put_flow(flow, wide, reserve(stream, type, wire_flow_size(wide)));
+	wire_put_flow(flow, type, reserve(stream, type, wire_flow_size(type)));
 	stream->records++;
 	return stream->highest + 1;
 }

@@ -78,13 +78,15 @@ void telling_announce(struct sync_node *node, bool real, uint16_t id, bool again
 		return;
 	node->announced_count += *announced == 0;
 	*announced = hash;
+	if (id >= node->announced_end[real])
+		node->announced_end[real] = (uint16_t)(id + 1);
 	(void)stream_put_name(node->stream, &name);
 }
 
 static void announce_known(struct sync_node *node, bool again)
 {
 	for (int real = 0; real < 2; real++)
-		for (uint16_t id = 1; id < XLB_IDS; id++)
+		for (uint16_t id = 1; id < node->announced_end[real]; id++)
 			if (node->announced[real][id])
 				telling_announce(node, real, id, again);
 }
@@ -139,6 +141,8 @@ void telling_take_want(struct sync_node *node, const uint8_t *body, size_t lengt
 	if (wire_get_want(body, length, &want) < 0 || want.node != node->setup.id ||
 	    want.epoch != node->epoch)
 		return;
+	if (want.term && node->active_count && (int32_t)(want.term - stream_term(node->stream)) > 0)
+		node->term_wanted = true;
 	if (want.what & WIRE_WANT_NAMES && now - node->names_told >= PAUSE_MS) {
 		node->names_told = now;
 		announce_known(node, true);
@@ -174,6 +178,17 @@ static void tell_buckets(struct sync_node *node, const struct replica_pass *pass
 		return;
 	telling->running = false;
 	stream_put_all(node->stream, telling->begin, telling->map);
+}
+
+void telling_last_words(struct sync_node *node)
+{
+	const struct replica_pass pass = {
+		.now = node->now.tick, .tell = telling_put, .context = node};
+	struct replica_cursor cursor = {};
+
+	node->budget = UINT64_MAX;
+	(void)replica_scan(node->replica, &cursor, SIZE_MAX, ~0u, &pass);
+	stream_flush(node->stream);
 }
 
 void telling_tick(struct sync_node *node)

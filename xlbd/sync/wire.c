@@ -98,13 +98,18 @@ int wire_get_header(const uint8_t *from, size_t length, struct wire_header *ret)
 
 /* ---- connections ------------------------------------------------------------------------------ */
 
-size_t wire_flow_size(bool wide)
+size_t wire_flow_size(uint8_t type)
 {
-	return wide ? WIRE_FLOW6 : WIRE_FLOW4;
+	static const size_t sizes[WIRE_TYPES] = {[WIRE_FLOWS4] = WIRE_FLOW4,
+	                                         [WIRE_FLOWS6] = WIRE_FLOW6,
+	                                         [WIRE_LONG_FLOWS6] = WIRE_LONG_FLOW6};
+
+	return type < WIRE_TYPES ? sizes[type] : 0;
 }
 
-size_t wire_put_flow(const struct wire_flow *flow, bool wide, uint8_t *to)
+size_t wire_put_flow(const struct wire_flow *flow, uint8_t type, uint8_t *to)
 {
+	const bool wide = type != WIRE_FLOWS4;
 	uint8_t *at = to;
 
 	memcpy(at, wide ? flow->client.byte : flow->client.byte + 12, wide ? 16 : 4);
@@ -119,11 +124,14 @@ size_t wire_put_flow(const struct wire_flow *flow, bool wide, uint8_t *to)
 	at += wire_put16(flow->idle, at);
 	*at++ = (uint8_t)(flow->phase << 4 | flow->kind);
 	*at++ = 0;
+	if (type == WIRE_LONG_FLOWS6)
+		at += wire_put16(flow->local_port, at);
 	return (size_t)(at - to);
 }
 
-int wire_get_flow(const uint8_t *from, bool wide, struct wire_flow *ret)
+int wire_get_flow(const uint8_t *from, uint8_t type, struct wire_flow *ret)
 {
+	const bool wide = type != WIRE_FLOWS4;
 	struct wire_flow flow = {};
 
 	if (wide) {
@@ -144,6 +152,8 @@ int wire_get_flow(const uint8_t *from, bool wide, struct wire_flow *ret)
 	flow.idle = wire_get16(from);
 	flow.phase = from[2] >> 4;
 	flow.kind = from[2] & 15;
+	if (type == WIRE_LONG_FLOWS6)
+		flow.local_port = wire_get16(from + 4);
 	if (flow.kind >= WIRE_KINDS || flow.phase < XLB_PHASE_SYN ||
 	    flow.phase > XLB_PHASE_TIME_WAIT || !flow.service || !flow.real)
 		return -EBADMSG;
@@ -309,7 +319,7 @@ size_t wire_put_want(const struct wire_want_message *want, uint8_t *to)
 {
 	wire_put16(want->node, to);
 	wire_put16(want->what, to + 2);
-	put32(want->credit, to + 4);
+	put32(want->term, to + 4);
 	wire_put64(want->epoch, to + 8);
 	memcpy(to + 16, want->map, WIRE_MAP);
 	return 16 + WIRE_MAP;
@@ -321,7 +331,7 @@ int wire_get_want(const uint8_t *from, size_t length, struct wire_want_message *
 		return -EBADMSG;
 	*ret = (struct wire_want_message){.node = wire_get16(from),
 	                                  .what = wire_get16(from + 2),
-	                                  .credit = get32(from + 4),
+	                                  .term = get32(from + 4),
 	                                  .epoch = wire_get64(from + 8)};
 	memcpy(ret->map, from + 16, WIRE_MAP);
 	return 0;
@@ -330,9 +340,16 @@ int wire_get_want(const uint8_t *from, size_t length, struct wire_want_message *
 const char *wire_type_name(uint8_t type)
 {
 	static const char *const names[WIRE_TYPES] = {
-		[WIRE_FLOWS4] = "FLOWS4",   [WIRE_FLOWS6] = "FLOWS6", [WIRE_NAMES] = "NAMES",
-		[WIRE_DIGESTS] = "DIGESTS", [WIRE_ALL] = "ALL",       [WIRE_HEARTBEAT] = "HEART",
-		[WIRE_MISSING] = "MISSING", [WIRE_WANT] = "WANT",     [WIRE_LOST] = "LOST",
+		[WIRE_LONG_FLOWS6] = "LONG_FLOWS6",
+		[WIRE_FLOWS4] = "FLOWS4",
+		[WIRE_FLOWS6] = "FLOWS6",
+		[WIRE_NAMES] = "NAMES",
+		[WIRE_DIGESTS] = "DIGESTS",
+		[WIRE_ALL] = "ALL",
+		[WIRE_HEARTBEAT] = "HEART",
+		[WIRE_MISSING] = "MISSING",
+		[WIRE_WANT] = "WANT",
+		[WIRE_LOST] = "LOST",
 	};
 
 	return type < ARRAY_SIZE(names) ? names[type] : NULL;

@@ -27,6 +27,7 @@
  *            Numbers are the sender's; they mean what the last NAMES before the record said.
  *  4 DIGESTS first bucket 2, zero 6, then sums of 8 bytes, a bucket each, as of this sequence
  *  5 ALL     begin 8, map 512: everything in these buckets has been sent since sequence `begin`; the rest is gone
+ *  6 LONG_FLOWS6  as FLOWS6, and behind it local port 2 (full-NAT): 30 bytes
  *
  * Channel 1:
  * 16 HEART   every 50 ms: highest sequence 8, sum of all digests 8, highest term heard 4, digest of the configuration 4, own clock 4
@@ -34,7 +35,8 @@
  *            connections 4, names 4, count of peers 2, zero 2; then 48 bytes for each peer: its id 2, flags 2 (1: trusted), its
  *            clock 4, ms since then 4, gaps 4, its epoch 8, challenge for it 8, answer to its challenge 8, received without a gap 8
  * 17 MISSING node 2, count 2, zero 4, epoch 8, then ranges {first 8, last 8}: send these again
- * 18 WANT    node 2, what 2 (1 names, 2 digests, 4 buckets), credit 4 (records a second), epoch 8, map 512 of buckets
+ * 18 WANT    node 2, what 2 (1 names, 2 digests, 4 buckets), term 4 (be above it; 0: as you are), epoch 8,
+ *            map 512 of buckets
  * 19 LOST    ranges {first 8, last 8} that the sender cannot repeat: compare digests
  *
  * Terms order what different nodes say: a node takes one above all that it has heard when it becomes active for a service, and when
@@ -59,6 +61,7 @@
 #define WIRE_MESSAGE_MAX 8952 /* a jumbo frame's UDP payload */
 #define WIRE_FLOW4       16
 #define WIRE_FLOW6       28
+#define WIRE_LONG_FLOW6  30
 #define WIRE_NAME        28
 #define WIRE_BUCKETS     4096
 #define WIRE_MAP         (WIRE_BUCKETS / 8)
@@ -76,6 +79,7 @@ enum wire_type {
 	WIRE_NAMES,
 	WIRE_DIGESTS,
 	WIRE_ALL,
+	WIRE_LONG_FLOWS6,
 	WIRE_HEARTBEAT = 16,
 	WIRE_MISSING,
 	WIRE_WANT,
@@ -100,7 +104,7 @@ struct wire_flow {
 	struct xlb_addr client;
 	uint16_t client_port, virtual_port; /* host order */
 	uint16_t service, real;             /* the sender's numbers */
-	uint16_t local_port;                /* host order; not of wide records */
+	uint16_t local_port;                /* host order; 0 in FLOWS6 */
 	uint16_t idle;                      /* seconds */
 	uint8_t phase, kind;
 };
@@ -133,7 +137,7 @@ struct wire_heart_peer {
 
 struct wire_want_message {
 	uint16_t node, what;
-	uint32_t credit;
+	uint32_t term;
 	uint64_t epoch;
 	uint8_t map[WIRE_MAP];
 };
@@ -148,10 +152,10 @@ void wire_put_header(const struct wire_header *header, uint8_t *to);
 /* -EBADMSG: not ours; -EPROTONOSUPPORT: another version. Whether the type exists is looked at when the body is read. */
 int wire_get_header(const uint8_t *from, size_t length, struct wire_header *ret);
 
-size_t wire_flow_size(bool wide);
-size_t wire_put_flow(const struct wire_flow *flow, bool wide, uint8_t *to); /* bytes written */
+size_t wire_flow_size(uint8_t type); /* of a record; 0: not a message of connections */
+size_t wire_put_flow(const struct wire_flow *flow, uint8_t type, uint8_t *to); /* bytes written */
 /* -EBADMSG: no such phase or kind, or a service or real server without a number */
-int wire_get_flow(const uint8_t *from, bool wide, struct wire_flow *ret);
+int wire_get_flow(const uint8_t *from, uint8_t type, struct wire_flow *ret);
 
 size_t wire_put_name(const struct wire_name *name, uint8_t *to);
 int wire_get_name(const uint8_t *from, struct wire_name *ret);
