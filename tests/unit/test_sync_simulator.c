@@ -389,6 +389,15 @@ static void set_faults(struct run *run)
 		run->quiet_since = run->world.now;
 }
 
+static bool holds(const struct run *run, unsigned director)
+{
+	const struct world_director *one = &run->world.director[director];
+	struct node_status status;
+
+	node_status(one->node, run->world.now + one->clock, &status);
+	return status.state == NODE_EQUAL;
+}
+
 static void event(struct run *run)
 {
 	struct world *world = &run->world;
@@ -406,7 +415,8 @@ static void event(struct run *run)
 			split(run, who);
 		break;
 	case 3:
-		hand_over(run, world_below(world, WORLD_SERVICES), who);
+		if (holds(run, who)) /* the gate */
+			hand_over(run, world_below(world, WORLD_SERVICES), who);
 		break;
 	default:
 		break;

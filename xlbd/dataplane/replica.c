@@ -219,12 +219,12 @@ static inline void scan_other(struct visit *visit, uint8_t owner)
 {
 	struct shadow *shadow = visit->shadow, fresh;
 	bool same_key = shadow->key == visit->hash;
-	uint8_t offer = shadow->phase & FLAG_OFFER;
+	uint8_t offer = shadow->phase & OFFER_MASK;
 
 	if (same(shadow, visit->hash, visit->state) && shadow->owner == owner)
 		return;
 	if (visit->pass->tell && (!same_key || shadow->owner == REPLICA_SELF))
-		offer = FLAG_OFFER;
+		offer = OFFER_MASK;
 	fresh = shadow_of(visit->hash, visit->state, owner,
 	                  same_key ? shadow->version : (struct replica_version){});
 	fresh.phase |= offer;
@@ -307,10 +307,10 @@ static inline bool purge_slot(const int words, struct visit *visit)
 	if (shadow->owner != visit->owner || !read_wanted(words, visit) ||
 	    shadow->key != visit->hash || !is_newer(visit->since, shadow->version))
 		return true;
-	if (shadow->phase & FLAG_OFFER) {
+	if (shadow->phase & OFFER_MASK) {
 		if (!tell(words, visit, REPLICA_OFFERED, &ignored))
 			return false;
-		shadow->phase &= PHASE_MASK;
+		shadow->phase -= OFFER_ONCE;
 		return true;
 	}
 	if (!table_free(&visit->slot[words], &visit->state, (uint32_t)visit->pass->now))

@@ -80,7 +80,7 @@ bool replica_tell_all(struct replica *replica, struct replica_cursor *cursor, si
                       const uint8_t map[REPLICA_MAP], const struct replica_pass *pass);
 /*
  * Takes away what `owner` answers for in these buckets and has written before `since`: it has told them whole, and these were not
- * among them. What we answered for before it did is offered to it first, once.
+ * among them. What we answered for before it did is offered to it first, in three of these passes.
  */
 bool replica_purge(struct replica *replica, struct replica_cursor *cursor, size_t buckets,
                    const uint8_t map[REPLICA_MAP], uint8_t owner, struct replica_version since,

@@ -10,8 +10,9 @@
 #include "xlbd/dataplane/replica.h"
 
 #define TOMBSTONES  16384u
-#define STAMP_SHIFT 4 /* times of shadows are in units of 16 ticks */
-#define FLAG_OFFER  0x10u
+#define STAMP_SHIFT 4     /* times of shadows are in units of 16 ticks */
+#define OFFER_ONCE  0x10u /* how often we still offer it to who answers for it now */
+#define OFFER_MASK  0x30u
 #define PHASE_MASK  0x0fu
 #define POLICY_OFF  1u
 #define POLICY_OPEN 2u
@@ -20,7 +21,7 @@ struct shadow {
 	uint64_t key; /* hash; 0: nothing is known of this slot */
 	struct replica_version version;
 	uint16_t stamp, port, real;
-	uint8_t phase; /* and FLAG_OFFER: we answered for it before its owner did */
+	uint8_t phase; /* and OFFER_MASK: we answered for it before its owner did */
 	uint8_t owner;
 };
 _Static_assert(sizeof(struct shadow) == 24, "a quarter of a line and a half");
