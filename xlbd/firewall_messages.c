@@ -25,6 +25,7 @@
 #include "xlbd/firewall_messages.h"
 #include "xlbd/netattributes.h"
 #include "xlbd/netsocket.h"
+#include "xlbd/sync/guard.h"
 
 enum {
 	NAME = 256,         /* NFT_NAME_MAXLEN */
@@ -330,12 +331,12 @@ static void read_one(struct fw_rules *rules, const struct nlattr *element,
 
 /* ---- messages ---------------------------------------------------------------------------------- */
 
-/* The first attributes of all messages name the table. False: it is not there. */
+/* The first attributes of all messages name the table. False: it is not there, or it is our own, which stops no packet to anybody. */
 static bool table_of(const struct attributes *attributes, char table[NAME])
 {
 	table[0] = '\0';
 	attribute_string(attributes, 1, table, NAME);
-	return table[0];
+	return table[0] && strcmp(table, GUARD_TABLE) != 0;
 }
 
 static void take_table(struct fw_rules *rules, int family, const struct attributes *attributes)

@@ -119,7 +119,6 @@ def test_a_master_that_comes_back_empty_takes_over_only_when_it_has_the_connecti
     held = hold(here, 100)
     wait_for("B has them all", lambda: live(here.b) >= 100)
     here.a.die()
-    here.lab.in_switch("true")
     here.b.wait_served(here.reals)
     goes_on(held, 100, time.monotonic())
     # the machine boots: its pinned maps are gone, its priority is the higher one
@@ -188,8 +187,7 @@ def test_strangers_are_not_listened_to(pair):
     wait_for("A hears junk", lambda: here.a.show("sync")["strangers"] > 20)
     assert not here.a.show("sync")["peers"] and not here.b.show("sync")["peers"]
     assert "strangers" in here.b.ctl("sync") and live(here.b) == 0
-    # nobody to wait for
-    assert here.b.gate.read_text() == "0\n"
+    wait_for("there is nobody to wait for", lambda: here.b.gate.read_text() == "0\n")
     held.stop()
 
 
@@ -223,10 +221,11 @@ def test_a_new_key_comes_into_use_without_a_message_lost(pair):
     goes_on(held, 50, time.monotonic())
 
 
-def test_a_link_that_loses_and_repeats_is_repaired(pair):
+def test_a_link_that_loses_a_tenth_is_repaired(pair):
     here = pair()
     for director in here.directors:
-        director.sh("tc qdisc add dev e1 root netem loss 10% duplicate 10% delay 2ms 2ms")
+        director.sh("nft 'add table inet lossy; add chain inet lossy input { type filter hook input priority 0; }; "
+                    "add rule inet lossy input iifname e1 numgen random mod 10 == 0 drop'")
     held = hold(here, 200)
     wait_for("B has them all", lambda: live(here.b) >= 200, 20)
     wait_for("something was repaired", lambda: peer(here.b)["counters"]["repaired"] > 0)

@@ -18,11 +18,13 @@
 #include <sodium.h>
 
 #include "xlbd/log.h"
+#include "xlbd/sync/guard.h"
 #include "xlbd/sync/sync.h"
 #include "xlbd/xlbd.h"
 
 #define TOPIC       "sync"
 #define REPAIR_MS   1000
+#define GUARD_MS    5000
 #define SPLIT_MS    100 /* on top of the 50 ms until it is first seen */
 #define TEXT_LENGTH 400
 
@@ -38,6 +40,10 @@ struct sync {
 	struct replica *replica;
 	struct sync_node *node;
 	struct gate *gate;
+	struct guard *guard; /* NULL: the kernel has no nf_tables */
+	struct xlb_service_key guarded[GUARD_MAX];
+	int64_t guarded_until[GUARD_MAX]; /* ms; 0: stands by */
+	size_t guarded_count;
 	struct node_time now;
 	struct event *tick;
 	struct sync_link link[CONF_SYNC_LINKS];
@@ -173,6 +179,9 @@ static void watch_id(struct sync *sync, const struct node_status *status)
 	sync->same_id = status->same_id;
 }
 
+static bool end_guards(struct sync *sync, int64_t now);
+static void set_guard(struct sync *sync);
+
 static void on_tick(evutil_socket_t fd, short what, void *context)
 {
 	struct sync *sync = context;
@@ -191,6 +200,8 @@ static void on_tick(evutil_socket_t fd, short what, void *context)
 	sync->repaired = now.ms;
 	if (channel_repair(sync->channel))
 		watch_links(sync);
+	if (end_guards(sync, now.ms))
+		set_guard(sync);
 }
 
 /* ---- what the daemon tells -------------------------------------------------------------------- */
@@ -201,6 +212,57 @@ static enum conf_policy policy_of(const struct xlbd_conf *conf, const struct xlb
 		if (memcmp(&conf->service[i].key, key, sizeof(*key)) == 0)
 			return conf->service[i].sync;
 	return CONF_SYNC_ALL;
+}
+
+static size_t find_guarded(const struct sync *sync, const struct xlb_service_key *key)
+{
+	size_t i = 0;
+
+	while (i < sync->guarded_count && memcmp(&sync->guarded[i], key, sizeof(*key)) != 0)
+		i++;
+	return i;
+}
+
+/* A service that stands by is guarded; one that is ours now for some seconds more. */
+static void guard_service(struct sync *sync, const struct service *service)
+{
+	size_t i = find_guarded(sync, &service->key);
+
+	if (service->key.protocol != IPPROTO_TCP)
+		return;
+	if (i == sync->guarded_count) {
+		if (!service->standby || i == GUARD_MAX)
+			return;
+		sync->guarded[sync->guarded_count++] = service->key;
+		sync->guarded_until[i] = 0;
+	}
+	if (service->standby)
+		sync->guarded_until[i] = 0;
+	else if (!sync->guarded_until[i])
+		sync->guarded_until[i] = sync_now() + GUARD_MS;
+}
+
+/* Takes those out whose time is over; true: there were some. */
+static bool end_guards(struct sync *sync, int64_t now)
+{
+	size_t kept = 0, count = sync->guarded_count;
+
+	for (size_t i = 0; i < count; i++) {
+		if (sync->guarded_until[i] && sync->guarded_until[i] < now)
+			continue;
+		sync->guarded[kept] = sync->guarded[i];
+		sync->guarded_until[kept++] = sync->guarded_until[i];
+	}
+	sync->guarded_count = kept;
+	return kept != count;
+}
+
+static void set_guard(struct sync *sync)
+{
+	int r = sync->guard ? guard_set(sync->guard, sync->guarded, sync->guarded_count) : 0;
+
+	if (r < 0)
+		log_errno(r, TOPIC, "this host may reset connections while it takes over");
 }
 
 static void look_at(struct sync *sync, const struct service *service, uint64_t *seen)
@@ -215,6 +277,8 @@ static void look_at(struct sync *sync, const struct service *service, uint64_t *
 	replica_set_policy(sync->replica, id, policy == CONF_SYNC_OFF,
 	                   policy == CONF_SYNC_ESTABLISHED);
 	ours = ours && policy != CONF_SYNC_OFF;
+	if (policy != CONF_SYNC_OFF)
+		guard_service(sync, service);
 	if (ours)
 		seen[id / 64] |= 1ull << id % 64;
 	node_set_active(sync->node, id, ours);
@@ -260,6 +324,7 @@ void sync_looked(struct xlbd *xlbd)
 		if (sync->ours[id / 64] >> id % 64 & 1 && !(seen[id / 64] >> id % 64 & 1))
 			node_set_active(sync->node, (uint16_t)id, false);
 	memcpy(sync->ours, seen, sizeof(seen));
+	set_guard(sync);
 	node_set_configuration(sync->node, configuration_of(xlbd));
 }
 
@@ -380,6 +445,7 @@ void sync_start(struct xlbd *xlbd)
 	const struct conf_sync *conf = &xlbd->conf->sync;
 	struct node_status status;
 	struct sync *sync;
+	int r;
 
 	if (!conf->interface[0])
 		return;
@@ -395,6 +461,9 @@ void sync_start(struct xlbd *xlbd)
 		gate_write(conf->gate, true);
 		return;
 	}
+	r = guard_open(&sync->guard);
+	if (r < 0)
+		log_errno(r, TOPIC, "this host may reset connections while it takes over");
 	sync_looked(xlbd);
 	take_over_table(sync);
 	node_status(sync->node, sync_now(), &status);
@@ -421,6 +490,7 @@ void sync_stop(struct xlbd *xlbd)
 		if (sync->link[i].event)
 			event_free(sync->link[i].event);
 	gate_free(sync->gate);
+	guard_close(sync->guard);
 	node_close(sync->node);
 	replica_close(sync->replica);
 	channel_close(sync->channel);
