@@ -146,8 +146,10 @@ static bool define(struct sync_node *node, struct peer *peer, const struct wire_
 		if (slot->defined && !said->is_real)
 			node_claim(node, resolve(node, slot), peer->owner, false);
 		peer->names += !slot->defined;
-		*slot = (struct peer_name){
-			.defined = sequence, .name = name, .service = said->service};
+		/* the first meaning that we hear of holds for all of the stream: its message may have come late, behind another copy */
+		*slot = (struct peer_name){.defined = slot->defined ? sequence : 1,
+		                           .name = name,
+		                           .service = said->service};
 	} else if (said->is_real && slot->service != said->service) {
 		slot->service = said->service;
 	}
