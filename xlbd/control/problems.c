@@ -14,6 +14,7 @@
 #include "xlbd/control/figures.h"
 #include "xlbd/control/problems.h"
 #include "xlbd/model/addr.h"
+#include "xlbd/sync/sync.h"
 #include "xlbd/xlbd.h"
 
 struct problems {
@@ -79,6 +80,29 @@ static void look_at_sources(struct problems *problems)
 	if (errors)
 		add(problems, problems->warnings, file, "%zu mistake%s in it: see 'xlbctl check'",
 		    errors, errors == 1 ? "" : "s");
+}
+
+static void look_at_sync(struct problems *problems)
+{
+	const struct sync *sync = problems->xlbd->sync;
+	struct node_status status;
+
+	if (!sync)
+		return;
+	if (!sync_node(sync)) {
+		add(problems, problems->errors, "sync", "no sync: %s", sync_problem(sync));
+		return;
+	}
+	node_status(sync_node(sync), sync_now(), &status);
+	if (sync_split_since(sync))
+		add(problems, problems->errors, "sync",
+		    "another director is active for the same services");
+	if (status.same_id)
+		add(problems, problems->errors, "sync", "another director has the number %u too",
+		    status.id);
+	if (status.state == NODE_ALONE)
+		add(problems, problems->warnings, "sync",
+		    "no other director is heard: a takeover would lose connections");
 }
 
 static void look_at_devices(struct problems *problems)
@@ -163,7 +187,8 @@ static void look_at_services(struct problems *problems)
 json_t *problems_list(const struct xlbd *xlbd)
 {
 	static void (*const looks[])(struct problems *) = {
-		look_at_daemon, look_at_sources, look_at_devices, look_at_table, look_at_services,
+		look_at_daemon,  look_at_sources, look_at_sync,
+		look_at_devices, look_at_table,   look_at_services,
 	};
 	struct problems problems = {.xlbd = xlbd, .errors = json_array(), .warnings = json_array()};
 

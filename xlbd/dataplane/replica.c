@@ -43,7 +43,8 @@ int replica_open(struct flows *flows, unsigned tick_us, replica_name name, void 
 			continue;
 		replica->shadow[i] =
 			calloc(flows->table[i].buckets * TABLE_WAYS, sizeof(*replica->shadow[i]));
-		if (!replica->shadow[i])
+		replica->known[i] = calloc(flows->table[i].buckets, 1);
+		if (!replica->shadow[i] || !replica->known[i])
 			return -ENOMEM;
 	}
 	*ret = take_ptr(replica);
@@ -54,8 +55,10 @@ struct replica *replica_close(struct replica *replica)
 {
 	if (!replica)
 		return NULL;
-	for (int i = 0; i < WIDTHS; i++)
+	for (int i = 0; i < WIDTHS; i++) {
 		free(replica->shadow[i]);
+		free(replica->known[i]);
+	}
 	free(replica);
 	return NULL;
 }
@@ -329,6 +332,10 @@ static inline __attribute__((always_inline)) bool walk_bucket(const int words, s
 	const struct mapping *mapping = &visit->replica->flows->table[width];
 
 	visit->words = words;
+	/* nothing there and nothing known: the shadows, which are longer than the bucket, need not be touched */
+	if (!visit->replica->known[width][bucket] &&
+	    !has_live(words, mapping->word + bucket * TABLE_WAYS * (size_t)(words + 1)))
+		return true;
 	for (size_t way = 0; way < TABLE_WAYS; way++) {
 		size_t slot = bucket * TABLE_WAYS + way;
 

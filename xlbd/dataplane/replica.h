@@ -98,6 +98,9 @@ enum replica_result replica_apply(struct replica *replica, uint64_t now,
                                   const struct replica_flow *flow, uint8_t owner,
                                   struct replica_version version);
 
+/* replica_apply() of this is near: its lines are fetched. Changes nothing. */
+void replica_expect(const struct replica *replica, const struct replica_flow *flow);
+
 /* A peer has gone, or begins anew: what it answered for has no owner any more. */
 void replica_disown(struct replica *replica, uint8_t owner);
 

@@ -158,3 +158,40 @@ enum replica_result replica_apply(struct replica *replica, uint64_t now,
 		return REPLICA_UNKNOWN;
 	return flow->wide ? apply(TABLE_WIDE, &one) : apply(TABLE_NARROW, &one);
 }
+
+static inline void expect(const int words, const struct replica *replica, const __u64 *key)
+{
+	const int width = words == TABLE_WIDE;
+	const struct mapping *table = &replica->flows->table[width];
+	const size_t bucket_words = TABLE_WAYS * (size_t)(words + 1);
+	struct table_place place;
+	const char *shadow;
+
+	if (!table->word)
+		return;
+	place = place_of(words, table, key, replica->flows->control->seed);
+	shadow = (const char *)(replica->shadow[width] +
+	                        (size_t)(place.first - table->word) / bucket_words * TABLE_WAYS);
+	__builtin_prefetch((const void *)place.first, 1);
+	__builtin_prefetch((const void *)place.second, 0);
+	__builtin_prefetch((const void *)place.stash, 0);
+	__builtin_prefetch(
+		&replica->known[width][(size_t)(place.first - table->word) / bucket_words], 1);
+	__builtin_prefetch(shadow, 1);
+	__builtin_prefetch(shadow + 64, 1);
+	if (!width)
+		return;
+	__builtin_prefetch((const void *)(place.first + bucket_words / 2), 1);
+	__builtin_prefetch((const void *)(place.second + bucket_words / 2), 0);
+	__builtin_prefetch((const void *)(place.stash + bucket_words / 2), 0);
+}
+
+void replica_expect(const struct replica *replica, const struct replica_flow *flow)
+{
+	const struct wide_key key = key_of(&flow->flow, flow->wide);
+
+	if (flow->wide)
+		expect(TABLE_WIDE, replica, key.word);
+	else
+		expect(TABLE_NARROW, replica, key.word);
+}

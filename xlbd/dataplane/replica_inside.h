@@ -37,6 +37,7 @@ struct replica {
 	replica_name name;
 	void *context;
 	struct shadow *shadow[WIDTHS];
+	uint8_t *known[WIDTHS]; /* a byte a bucket: which of its shadows have a key, a bit each */
 	uint64_t hash[2][XLB_IDS]; /* of services' and real servers' names, as far as asked for */
 	uint16_t hash_end[2];      /* above the highest id that was asked for */
 	uint8_t authority[XLB_IDS], policy[XLB_IDS];
@@ -104,9 +105,17 @@ static inline void count_shadow(struct replica *replica, const struct shadow *sh
 static inline void set_shadow(struct replica *replica, struct shadow *shadow,
                               const struct shadow *fresh)
 {
+	const int width =
+		replica->shadow[WIDE] && shadow >= replica->shadow[WIDE] &&
+		shadow < replica->shadow[WIDE] + replica->flows->table[WIDE].buckets * TABLE_WAYS;
+	size_t slot = (size_t)(shadow - replica->shadow[width]);
+	uint8_t *known = &replica->known[width][slot / TABLE_WAYS];
+	uint8_t bit = (uint8_t)(1u << slot % TABLE_WAYS);
+
 	count_shadow(replica, shadow, false);
 	*shadow = *fresh;
 	count_shadow(replica, shadow, true);
+	*known = fresh->key ? *known | bit : *known & (uint8_t)~bit;
 }
 
 static inline void change_owner(struct replica *replica, struct shadow *shadow, uint8_t owner)

@@ -18,6 +18,8 @@
 
 #include "xlbd/sync/node_inside.h"
 
+#define AHEAD 32 /* records whose lines are fetched before the first is applied */
+
 /* ---- an epoch --------------------------------------------------------------------------------- */
 
 void peer_reset(struct peer *peer)
@@ -297,33 +299,50 @@ static void apply(struct sync_node *node, struct peer *peer, const struct wire_h
 	}
 }
 
-void peer_take_flows(struct sync_node *node, struct peer *peer, const struct wire_header *header,
-                     const uint8_t *body, size_t length)
+/* The next records of a message, translated; their lines are on the way while the first of them are applied. False: some must wait. */
+static bool take_some(struct sync_node *node, struct peer *peer, const struct wire_header *header,
+                      const uint8_t *body, size_t count)
 {
 	const size_t size = wire_flow_size(header->type);
-	struct replica_flow flow = {.wide = header->type != WIRE_FLOWS4};
+	struct replica_flow flow[AHEAD];
 	struct wire_flow record;
-	bool waits = false;
+	size_t known = 0;
+	bool whole = true;
 
-	if (length % size)
-		peer->count.malformed++;
-	for (size_t at = 0; at + size <= length; at += size) {
-		peer->count.records++;
-		if (wire_get_flow(body + at, header->type, &record) < 0) {
+	for (size_t i = 0; i < count; i++) {
+		flow[known].wide = header->type != WIRE_FLOWS4;
+		if (wire_get_flow(body + i * size, header->type, &record) < 0) {
 			peer->count.malformed++;
 			continue;
 		}
-		switch (translate(node, peer, header->sequence, &record, &flow)) {
+		switch (translate(node, peer, header->sequence, &record, &flow[known])) {
 		case MEANING_KNOWN:
-			apply(node, peer, header, &flow);
+			replica_expect(node->replica, &flow[known++]);
 			break;
 		case MEANING_WAITS:
-			waits = true;
+			whole = false;
 			break;
 		default:
 			break;
 		}
 	}
-	if (waits) /* the others are applied a second time then, which changes nothing */
+	for (size_t i = 0; i < known; i++)
+		apply(node, peer, header, &flow[i]);
+	return whole;
+}
+
+void peer_take_flows(struct sync_node *node, struct peer *peer, const struct wire_header *header,
+                     const uint8_t *body, size_t length)
+{
+	const size_t size = wire_flow_size(header->type), records = length / size;
+	bool whole = true;
+
+	if (length % size)
+		peer->count.malformed++;
+	peer->count.records += records;
+	for (size_t i = 0; i < records; i += AHEAD)
+		whole &= take_some(node, peer, header, body + i * size,
+		                   records - i < AHEAD ? records - i : AHEAD);
+	if (!whole) /* the others are applied a second time then, which changes nothing */
 		park(peer, header, body, length);
 }
