@@ -13,11 +13,13 @@
 #define XLB_ACTION_PASS     XDP_PASS
 #define XLB_ACTION_DROP     XDP_DROP
 #define XLB_ACTION_ANSWER   XDP_TX
-static const __u8 verdict_action[XLB_VERDICT_COUNT] = {
-#define V(number, name, action, word, sentence) [XLB_##name] = XLB_ACTION_##action,
-	XLB_VERDICTS(V)
+/* By number, 0 first: the numbers have no gaps. */
+static const __u8 verdict_action[] = {XDP_PASS,
+#define V(number, name, action, word, sentence) XLB_ACTION_##action,
+                                      XLB_VERDICTS(V)
 #undef V
 };
+_Static_assert(sizeof(verdict_action) == XLB_VERDICT_COUNT, "an action for each");
 
 static __always_inline int verdict_count(const struct packet *packet, enum xlb_verdict verdict)
 {
