@@ -97,6 +97,7 @@ static void wish_for_defaults(struct xlbd *xlbd, struct wishes *wishes)
 			xlbd->ask_routes = netsocket_close(xlbd->ask_routes);
 			return;
 		}
+		xlbd->gateway[i] = r < 0 || route.error ? (struct xlb_addr){0} : route.gateway;
 		if (r < 0 || route.error)
 			continue;
 		wishes->defaults[wishes->wanted.default_count++] = route.ifindex;

@@ -98,21 +98,30 @@ static void look_at_firewall(struct xlbd *xlbd)
 	xlbd->firewall_generation = generation;
 }
 
-/* Every real server that XDP might send to is a target of the neighbours module. */
+/*
+ * Every real server that XDP might send to is a target of the neighbours module. So are the gateways of the default routes where there
+ * is NAT: answers leave by them, and no packet of the kernel's may go there for long enough that it forgets their MACs.
+ */
 static void set_targets(struct xlbd *xlbd, const struct service_set *in_force)
 {
-	size_t count = 0, room = 0;
+	size_t count = 0, room = ARRAY_SIZE(xlbd->gateway);
 	_cleanup_free_ struct xlb_addr *targets = NULL;
 	const struct service *service;
+	bool nat = false;
 
 	for (size_t i = 0; (service = service_set_get(in_force, i)); i++)
 		room += service->real_count;
-	targets = calloc(room + 1, sizeof(*targets));
+	targets = calloc(room, sizeof(*targets));
 	if (!targets)
 		return;
 	for (size_t i = 0; (service = service_set_get(in_force, i)); i++)
-		for (size_t j = 0; j < service->real_count; j++)
+		for (size_t j = 0; j < service->real_count; j++) {
 			targets[count++] = service->reals[j].addr;
+			nat |= service->reals[j].forwarding == XLB_FORWARD_NAT;
+		}
+	for (size_t i = 0; nat && i < ARRAY_SIZE(xlbd->gateway); i++)
+		if (!addr_is_zero(&xlbd->gateway[i]))
+			targets[count++] = xlbd->gateway[i];
 	(void)neighbours_set(xlbd->neighbours, targets, count);
 }
 

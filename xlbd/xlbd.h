@@ -84,12 +84,13 @@ struct xlbd {
 	struct sync *sync; /* NULL: not asked for */
 	struct xlbd_device device[XLBD_DEVICES_MAX];
 	size_t device_count;
-	uint32_t clients;         /* device by which clients anywhere are answered; 0: none */
-	bool adopted;             /* what an earlier daemon left has been looked at */
-	uint64_t generation;      /* of services: counts plans that changed something */
-	int64_t started, changed; /* CLOCK_BOOTTIME ms: of the daemon; of the last generation */
-	bool table_readable;      /* the last look at the IPVS table succeeded */
-	char trouble[200];        /* what is wrong now, in a sentence; "": nothing */
+	uint32_t clients;           /* device by which clients anywhere are answered; 0: none */
+	struct xlb_addr gateway[2]; /* of the default routes, IPv4 and IPv6; zero: none */
+	bool adopted;               /* what an earlier daemon left has been looked at */
+	uint64_t generation;        /* of services: counts plans that changed something */
+	int64_t started, changed;   /* CLOCK_BOOTTIME ms: of the daemon; of the last generation */
+	bool table_readable;        /* the last look at the IPVS table succeeded */
+	char trouble[200];          /* what is wrong now, in a sentence; "": nothing */
 	bool bypass_all;
 	struct xlb_service_key *bypass; /* by hand */
 	size_t bypass_count;

@@ -85,6 +85,26 @@ def test_a_real_server_that_comes_later_answers_from_its_first_packet(lab):
     assert traffic.failures() == []
 
 
+def test_the_gateways_mac_is_known_though_the_kernel_sends_nothing_there(lab):
+    """Answers leave by the default route; a forgotten MAC comes back without a packet of the kernel's."""
+    outside, director, _servers = begin(lab, reals=1)
+    gateway = lab.add(Host, "g", 99)
+    gateway.add_cable("e1", "10.77.0.1/24", "br2")
+    gateway.sh("echo 1 >/proc/sys/net/ipv4/ip_forward")
+    outside.add_cable("e1", "10.77.0.7/24", "br2")
+    outside.sh(f"ip link set e0 down; ip route replace {VIP}/32 via 10.77.0.1")
+    director.sh(f"ip route add default via {gateway.address}")
+    wait_for("the gateway is known", lambda: knows(director, gateway))
+    assert outside.call(client.many_gets, 5, VIP) == {"r1": 5}
+    director.sh(f"ip neigh flush to {gateway.address} nud all")
+    wait_for("it is known again", lambda: knows(director, gateway))
+    assert outside.call(client.many_gets, 5, VIP) == {"r1": 5}
+
+
+def knows(director, host):
+    return host.mac() in director.sh(f"ip neigh show {host.address}")
+
+
 def test_without_forwarding_the_service_is_not_xdps(lab):
     director = lab.add(Director, "a", 1)
     director.keepalived_conf.write_text(
