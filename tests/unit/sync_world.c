@@ -285,7 +285,7 @@ void world_open(struct world *world, unsigned count, uint64_t seed)
 			director->control.timeout[phase] = 4000;
 		for (int wide = 0; wide < 2; wide++)
 			director->table[wide] = (struct flows_table){
-				.fd = -1, .bits = 4 + (i + (unsigned)seed) % 3, .stash_bits = 1};
+				.fd = -1, .bits = 5 + (i + (unsigned)seed) % 3, .stash_bits = 2};
 	}
 }
 
@@ -300,18 +300,24 @@ void world_close(struct world *world)
 
 static void deliver_due(struct world *world)
 {
-	for (size_t i = 0; i < world->flying;) {
-		struct world_datagram datagram;
+	size_t kept = 0;
 
-		if (world->datagram[i].at > world->now) {
-			i++;
+	for (size_t i = 0; i < world->flying; i++) {
+		struct world_datagram *datagram = &world->datagram[i];
+
+		if (datagram->at > world->now)
 			continue;
-		}
-		datagram = world->datagram[i];
-		memmove(&world->datagram[i], &world->datagram[i + 1],
-		        (--world->flying - i) * sizeof(datagram));
-		world_deliver(world, datagram.to, datagram.bytes, datagram.length);
+		datagram->at = 0;
+		world_deliver(world, datagram->to, datagram->bytes, datagram->length);
 	}
+	for (size_t i = 0; i < world->flying; i++) {
+		if (!world->datagram[i].at)
+			continue;
+		if (i != kept)
+			world->datagram[kept] = world->datagram[i];
+		kept++;
+	}
+	world->flying = kept;
 }
 
 void world_run(struct world *world, int64_t until)

@@ -49,8 +49,8 @@ struct world {
 	unsigned count;
 	struct world_director director[WORLD_NODES];
 	struct world_faults faults;
-	struct world_datagram *datagram; /* in flight: at == 0: free */
-	size_t flying, first_free;
+	struct world_datagram *datagram; /* in flight */
+	size_t flying;
 	struct keyring keys;
 	uint64_t sent, dropped;
 	/* sees every datagram that is sent; NULL: nobody */

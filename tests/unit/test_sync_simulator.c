@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * test_sync_simulator.c - xlbd-sync under everything that a network and its directors can do: [FIRST-SEED [COUNT]], else all.
+ * test_sync_simulator.c - xlbd-sync under everything that a network and its directors can do: [FIRST-SEED [COUNT]]; without,
+ * the first 1,500 seeds, or as many as XLB_SEEDS says: tests/run says 10,000.
  *
  * Each seed is a history of some seconds: two to four directors, connections that open, close, move on and open again, and segments in which
  * messages get lost, come twice, late or not at all, daemons restart, machines lose their power and return empty, directors are cut
@@ -22,7 +23,7 @@
 #include "table.h"
 #include "tests/unit/sync_world.h"
 
-#define SEEDS    10000
+#define SEEDS    1500
 #define CLIENTS  24 /* of a service; the last third is for the other side of a split */
 #define ORDINARY 16
 #define QUIET_MS 100
@@ -540,8 +541,12 @@ static int simulate_share(uint64_t first, uint64_t count, unsigned share)
 
 int main(int argc, char **argv)
 {
+	const char *all = getenv("XLB_SEEDS");
 	uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : argc > 1 ? 1 : SEEDS;
+	uint64_t count = argc > 2   ? strtoull(argv[2], NULL, 10)
+	                 : argc > 1 ? 1
+	                 : all      ? strtoull(all, NULL, 10)
+	                            : SEEDS;
 	pid_t child = count > 1 ? fork() : -1;
 	int mine, other = 0;
 
