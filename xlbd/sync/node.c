@@ -366,6 +366,8 @@ static void take_trusted(struct sync_node *node, struct peer *peer,
 		peer->fetch.urgent = true;
 	}
 	peer->count.messages++;
+	if ((int32_t)(header->term - node->term_heard) > 0)
+		node->term_heard = header->term; /* its heartbeat may never come */
 	if (header->channel == WIRE_STREAM)
 		take_stream(node, peer, header, message + WIRE_HEADER, (size_t)size - WIRE_HEADER);
 	else
