@@ -259,33 +259,38 @@ static __always_inline int connection_insert_narrow(__u64 key, const struct xlb_
 	struct table_try try = {
 		.key = {key}, .fresh = fresh, .who = bpf_get_smp_processor_id(), .now = now};
 	__u64 hash = table_hash(TABLE_NARROW, &key, control->seed);
-	__u32 first = table_first(hash, narrow_bits), second = table_second(hash, narrow_bits);
-	__u32 stash = table_stash(hash, narrow_bits, narrow_stash_bits);
-	int result = connection_put_narrow(bpf_map_lookup_elem(&connections_narrow, &first),
-	                                   bpf_map_lookup_elem(&connections_narrow, &second),
-	                                   bpf_map_lookup_elem(&connections_narrow, &stash), &try,
-	                                   control);
+	__u32 index = table_first(hash, narrow_bits); /* one for all three: the stack is short */
+	struct narrow_bucket *first = bpf_map_lookup_elem(&connections_narrow, &index), *second,
+			     *stash;
+	int result;
 
+	index = table_second(hash, narrow_bits);
+	second = bpf_map_lookup_elem(&connections_narrow, &index);
+	index = table_stash(hash, narrow_bits, narrow_stash_bits);
+	stash = bpf_map_lookup_elem(&connections_narrow, &index);
+	result = connection_put_narrow(first, second, stash, &try, control);
 	*ret_state = try.state;
 	return result;
 }
 
-static __always_inline int connection_insert_wide(const struct wide_key *key,
+static __always_inline int connection_insert_wide(struct wide_key key,
                                                   const struct xlb_control *control, __u64 fresh,
                                                   __u32 now, __u64 *ret_state)
 {
-	struct table_try try = {.key = {key->word[0], key->word[1], key->word[2]},
+	struct table_try try = {.key = {key.word[0], key.word[1], key.word[2]},
 	                        .fresh = fresh,
 	                        .who = bpf_get_smp_processor_id(),
 	                        .now = now};
-	__u64 hash = table_hash(TABLE_WIDE, key->word, control->seed);
-	__u32 first = table_first(hash, wide_bits), second = table_second(hash, wide_bits);
-	__u32 stash = table_stash(hash, wide_bits, wide_stash_bits);
-	int result =
-		connection_put_wide(bpf_map_lookup_elem(&connections_wide, &first),
-	                            bpf_map_lookup_elem(&connections_wide, &second),
-	                            bpf_map_lookup_elem(&connections_wide, &stash), &try, control);
+	__u64 hash = table_hash(TABLE_WIDE, try.key, control->seed);
+	__u32 index = table_first(hash, wide_bits); /* one for all three: the stack is short */
+	struct wide_bucket *first = bpf_map_lookup_elem(&connections_wide, &index), *second, *stash;
+	int result;
 
+	index = table_second(hash, wide_bits);
+	second = bpf_map_lookup_elem(&connections_wide, &index);
+	index = table_stash(hash, wide_bits, wide_stash_bits);
+	stash = bpf_map_lookup_elem(&connections_wide, &index);
+	result = connection_put_wide(first, second, stash, &try, control);
 	*ret_state = try.state;
 	return result;
 }

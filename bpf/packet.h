@@ -19,7 +19,7 @@ enum packet_kind {
 	PACKET_ERROR,    /* ICMP error: `to` and client come from the packet inside, turned round */
 };
 
-struct packet {
+struct packet { /* it lies on the stack, which is short: no holes */
 	/* what the frame says */
 	struct xlb_service_key to; /* where it is addressed to */
 	__be16 client_port;
@@ -30,21 +30,22 @@ struct packet {
 	__u8 ttl;
 	__u8 source_route; /* an IP option asks for a way of its own */
 	__u8 ipv6;
-	__u8 side;  /* enum tcp_side: whose packet it is */
-	__u16 l4;   /* offset of the ports in the frame; of PACKET_ERROR: of the ports inside */
-	__u16 icmp; /* of PACKET_ERROR: offset of the ICMP header */
+	__u8 side;      /* enum tcp_side: whose packet it is */
+	__u16 l3;       /* offset of the IP header in the frame */
+	__u16 l4;       /* offset of the ports; of PACKET_ERROR: of the ports inside */
+	__u16 icmp;     /* of PACKET_ERROR: offset of the ICMP header */
+	__u16 exit;     /* where to, when not back by the same interface */
+	__u8 scheduler; /* of the virtual server */
+	__u8 pad;
 	__be32 fragment_id;
 	__u32 length; /* of the IP packet */
-	__u32 l3;     /* offset of the IP header in the frame */
 	/* which virtual server: 0 is none */
 	__u16 service;
 	__u16 service_flags;
-	__u8 scheduler;
-	__u8 pad[3];
 	/* which real server: 0 is none yet */
 	__u32 real;
-	__u32 exit; /* where to, when not back by the same interface */
 };
+_Static_assert(sizeof(struct packet) == 76, "no holes");
 
 /* The other end's view of it: source and destination change places. */
 static __always_inline void packet_turn(struct packet *packet)

@@ -26,16 +26,16 @@
 #define TABLE_LOOKS   512u /* at a rival that is ahead of us: half a microsecond and more */
 #define TABLE_NOWHERE 0xffffffffu
 
-#define TABLE_USER 0xffffffffu /* as the claimer: user space */
+#define TABLE_USER 0xffffu /* as the claimer: user space */
 
 /* One insertion. The caller looked and missed; it fills in the first four. Small: it lies on the stack of BPF programs. */
 struct table_try {
 	__u64 key[TABLE_WIDE];
 	__u64 fresh; /* the live word to publish */
-	__u32 who;   /* the CPU's number, or TABLE_USER */
 	__u32 now;
-	__u32 position; /* the slot chosen */
-	__u32 rival_position;
+	__u16 who;     /* the CPU's number, or TABLE_USER */
+	__u8 position; /* the slot chosen */
+	__u8 rival_position;
 	__u64 victim; /* what stood in the slot chosen */
 	__u64 rival;  /* the claim that is ahead of us, 0: none */
 	__u64 state;  /* the word in the table: ours, or on TABLE_FOUND that of the one that won */

@@ -54,10 +54,10 @@ int xlb_ingress(struct xdp_md *ctx)
 {
 	struct packet packet = {};
 	struct xlb_control *state;
-	__u32 zero = 0;
 	enum xlb_verdict verdict = packet_read(ctx, &packet);
 
-	state = bpf_map_lookup_elem(&control, &zero);
+	/* a key of 0 that lies on the stack anyway: nobody has a real server yet */
+	state = bpf_map_lookup_elem(&control, &packet.real);
 	if (!state)
 		return XDP_PASS;
 	if (verdict == XLB_CONTINUE)

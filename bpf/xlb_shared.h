@@ -252,6 +252,7 @@ enum xlb_phase {
 	XLB_PHASE_CLOSE_WAIT =
 		10, /* this and the next: only where the real server's packets are seen (NAT) */
 	XLB_PHASE_SYN_SENT = 11,
+	XLB_PHASE_LAST = XLB_PHASE_SYN_SENT,
 	XLB_PHASES = 16,
 };
 

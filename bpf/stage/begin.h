@@ -8,19 +8,17 @@
 #define XLB_STAGE_BEGIN_H
 
 #include "connections.h"
-#include "lib/addr.h"
 #include "lib/tcp_state.h"
 #include "maps.h"
 #include "packet.h"
 #include "stage/choose.h"
 #include "stage/flow.h"
+#include "stage/source.h"
 
 /* Reasons why no connection begins with this packet. */
 static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict choose_allowed(
 	const struct xlb_control *state, const struct packet *packet, __u64 now)
 {
-	struct xlb_addr client;
-
 	if (packet->kind == PACKET_ERROR)
 		return XLB_ICMP_UNKNOWN;
 	if (packet->service_flags & XLB_SERVICE_GONE)
@@ -31,9 +29,7 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict choo
 		return XLB_DRAINING;
 	if (now - state->heartbeat > state->silence && now > state->heartbeat)
 		return XLB_SILENT;
-	/* Linux 6.1 takes no key from the memory that a global function was given */
-	client = packet->client;
-	if (addr_is_martian_source(&client) || bpf_map_lookup_elem(&locals, &client))
+	if (source_is_martian(packet))
 		return XLB_MARTIAN;
 	return XLB_CONTINUE;
 }
@@ -46,16 +42,11 @@ static __always_inline __attribute__((warn_unused_result)) enum xlb_verdict flow
 	                      ? tcp_next_phase(XLB_PHASE_FREE, packet->tcp_flags, TCP_CLIENT)
 	                      : XLB_PHASE_DATAGRAM;
 	__u64 fresh = TABLE_STATE(phase, now, 0, packet->real), found = 0;
-	int result;
+	int result = packet->ipv6 ? connection_insert_wide(flow_key_wide(packet), state, fresh, now,
+	                                                   &found)
+	                          : connection_insert_narrow(flow_key_narrow(packet), state, fresh,
+	                                                     now, &found);
 
-	if (packet->ipv6) {
-		struct wide_key key = flow_key_wide(packet);
-
-		result = connection_insert_wide(&key, state, fresh, now, &found);
-	} else {
-		result = connection_insert_narrow(flow_key_narrow(packet), state, fresh, now,
-		                                  &found);
-	}
 	if (result == TABLE_REFUSED)
 		return XLB_TABLE_FULL;
 	if (result == TABLE_BUSY)

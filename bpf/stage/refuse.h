@@ -16,11 +16,11 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "lib/addr.h"
 #include "lib/icmp_answer.h"
 #include "maps.h"
 #include "packet.h"
 #include "stage/refuse_frame.h"
+#include "stage/source.h"
 
 /* How many a second and at once, on each CPU and of each kind: net.ipv4.icmp_msgs_per_sec, net.ipv4.icmp_msgs_burst. */
 #define REFUSE_PER_SECOND 1000
@@ -28,14 +28,11 @@
 
 static __always_inline bool refuse_may_answer(const struct packet *packet, const __u8 *l2)
 {
-	/* Linux 6.1 takes no key from the memory that a global function was given */
-	struct xlb_addr client = packet->client;
-
 	if (packet->kind != PACKET_WHOLE && packet->kind != PACKET_FIRST)
 		return false;
 	if (l2[ETH_ALEN] & 1) /* no station has such an address */
 		return false;
-	return !addr_is_martian_source(&client) && !bpf_map_lookup_elem(&locals, &client);
+	return !source_is_martian(packet);
 }
 
 /* Path MTU discovery has a bucket of its own: traceroutes must not stop it. */

@@ -101,7 +101,7 @@ static __always_inline void insert(const int words, const struct wide_key *key,
 {
 	__u64 fresh = TABLE_STATE(XLB_PHASE_SYN, now, 0, real), state = 0;
 	int result = words == TABLE_WIDE
-	                     ? connection_insert_wide(key, control, fresh, now, &state)
+	                     ? connection_insert_wide(*key, control, fresh, now, &state)
 	                     : connection_insert_narrow(key->word[0], control, fresh, now, &state);
 
 	if (result == TABLE_INSERTED)

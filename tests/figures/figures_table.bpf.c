@@ -48,7 +48,7 @@ static __always_inline int insert(const int words, const struct wide_key *key,
 	__u64 state;
 
 	if (words == TABLE_WIDE)
-		return connection_insert_wide(key, control, fresh, now, &state);
+		return connection_insert_wide(*key, control, fresh, now, &state);
 	return connection_insert_narrow(key->word[0], control, fresh, now, &state);
 }
 

@@ -73,14 +73,14 @@ static __always_inline int connection_insert_narrow(__u64 key, const struct xlb_
 	                                                                  : TABLE_INSERTED;
 }
 
-static __always_inline int connection_insert_wide(const struct wide_key *key,
+static __always_inline int connection_insert_wide(struct wide_key key,
                                                   const struct xlb_control *control, __u64 fresh,
                                                   __u32 now, __u64 *ret_state)
 {
 	(void)control;
 	*ret_state = TABLE_WITH_TIME(fresh, now);
-	return bpf_map_update_elem(&lru_wide, key, ret_state, BPF_ANY) ? TABLE_REFUSED
-	                                                               : TABLE_INSERTED;
+	return bpf_map_update_elem(&lru_wide, &key, ret_state, BPF_ANY) ? TABLE_REFUSED
+	                                                                : TABLE_INSERTED;
 }
 
 #include "../../bpf/xlb.bpf.c"

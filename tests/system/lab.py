@@ -443,6 +443,9 @@ class Director(Host):
     # ---- keepalived
 
     def start_keepalived(self, *more):
+        # as after a boot: what a killed one left may by now be somebody else's number, and keepalived would not start
+        for name in ("keepalived", "vrrp", "checkers"):
+            (self.folder / f"{name}.pid").unlink(missing_ok=True)
         self.keepalived = self.start(
             "keepalived", KEEPALIVED, "-n", "-l", "-D", "-f", self.keepalived_conf,
             "-p", self.folder / "keepalived.pid", "-r", self.folder / "vrrp.pid",

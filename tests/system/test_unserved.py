@@ -60,9 +60,9 @@ def test_ipv6_is_unserved_without_ipvs_in_the_kernel_and_says_why(site):
     assert here.client.call(client.many_gets, 10, VIP) == {"r1": 5, "r2": 5}
 
 
-def test_nat_is_unserved_and_says_that_dr_is_offered(site):
+def test_nat_on_a_host_that_does_not_forward_is_unserved_and_says_what_to_do(site):
     here = site()
     director = here.start(servers=virtual_server(here.reals, scheduler="rr") +
                           virtual_server(here.reals, port=81, scheduler="rr", check=None).replace("lb_kind DR", "lb_kind NAT"))
     vip = wait_for("it is shown", lambda: director.vip(f"{VIP}:81/tcp"))
-    assert vip["side"] == "unserved" and "DR" in vip["reason"]
+    assert vip["side"] == "unserved" and "set sysctl net.ipv4.ip_forward" in vip["reason"]

@@ -111,8 +111,7 @@ static void a_connection_in_no_phase_or_of_nobody_is_refused(void **state)
 	for (int phase = 0; phase < 16; phase++) {
 		bytes[14] = (uint8_t)(phase << 4);
 		assert_int_equal(wire_get_flow(bytes, WIRE_FLOWS4, &found),
-		                 phase >= XLB_PHASE_SYN && phase <= XLB_PHASE_TIME_WAIT ? 0
-		                                                                        : -EBADMSG);
+		                 phase >= XLB_PHASE_SYN && phase <= XLB_PHASE_LAST ? 0 : -EBADMSG);
 	}
 	bytes[14] = XLB_PHASE_ESTABLISHED << 4 | WIRE_KINDS;
 	assert_int_equal(wire_get_flow(bytes, WIRE_FLOWS4, &found), -EBADMSG);
@@ -136,7 +135,14 @@ static void a_name_comes_out_as_it_was_put(void **state)
 	(void)state;
 	assert_int_equal(wire_put_name(&name, bytes), WIRE_NAME);
 	assert_int_equal(wire_get_name(bytes, &found), 0);
-	assert_memory_equal(&found, &name, sizeof(name));
+	/* field by field: what lies between them is anybody's */
+	assert_true(found.is_real);
+	assert_int_equal(found.flags, name.flags);
+	assert_int_equal(found.protocol, name.protocol);
+	assert_int_equal(found.number, name.number);
+	assert_int_equal(found.service, name.service);
+	assert_int_equal(found.port, name.port);
+	assert_memory_equal(&found.addr, &name.addr, sizeof(name.addr));
 	bytes[2] = bytes[3] = 0;
 	assert_int_equal(wire_get_name(bytes, &found), -EBADMSG);
 	bytes[0] = 2;

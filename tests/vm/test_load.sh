@@ -9,6 +9,7 @@
 # about two seconds, as long as nobody asks for a log of its steps (see load_object.c).
 set -eu
 here=$(dirname "$(realpath "$0")")
+packets="test_ingress test_tunnels test_nat test_refuse"
 versions="14 19"
 starts="narrow_bits=20 narrow_stash_bits=16 wide_bits=20 wide_stash_bits=16"
 grows="narrow_bits=21 narrow_stash_bits=17 narrow_old_bits=20 narrow_old_stash_bits=16"
@@ -42,7 +43,9 @@ guest()
 		judge "xlb by clang $version, while a table grows" "$load" "$objects/xlb.o" $grows
 		judge "ipvs_api by clang $version" "$load" "$objects/ipvs_api.o"
 	done
-	[ "$XLB_WHAT" = objects ] || judge "packets fare as on the host" "$top_builddir/tests/bpf/test_ingress"
+	for program in $packets; do
+		[ "$XLB_WHAT" = objects ] || judge "packets fare as on the host: $program" "$top_builddir/tests/bpf/$program"
+	done
 	return "$failed"
 }
 
@@ -54,5 +57,6 @@ export top_builddir="${XLB_BUILD:-$(realpath "$here/../../build")}" XLB_WHAT="${
 for version in $versions; do
 	make -s -C "$top_builddir" vm-objects "CLANG=clang-$version" "vm_objects=tests/vm/clang-$version"
 done
-make -s -C "$top_builddir" tests/vm/load_object tests/bpf/test_ingress
+# shellcheck disable=SC2086
+make -s -C "$top_builddir" tests/vm/load_object $(printf 'tests/bpf/%s ' $packets)
 XLB_IN_GUEST=yes "$here/boot" "$here/test_load.sh" 500

@@ -154,8 +154,8 @@ int wire_get_flow(const uint8_t *from, uint8_t type, struct wire_flow *ret)
 	flow.kind = from[2] & 15;
 	if (type == WIRE_LONG_FLOWS6)
 		flow.local_port = wire_get16(from + 4);
-	if (flow.kind >= WIRE_KINDS || flow.phase < XLB_PHASE_SYN ||
-	    flow.phase > XLB_PHASE_TIME_WAIT || !flow.service || !flow.real)
+	if (flow.kind >= WIRE_KINDS || flow.phase < XLB_PHASE_SYN || flow.phase > XLB_PHASE_LAST ||
+	    !flow.service || !flow.real)
 		return -EBADMSG;
 	*ret = flow;
 	return 0;

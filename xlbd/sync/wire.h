@@ -21,7 +21,8 @@
  *  2 FLOWS6  records of 28 bytes: client 16, client port 2, virtual port 2 (0: the service's own), service 2, real 2, idle 2,
  *            phase and kind 1, zero 1. Also IPv4 clients (mapped) of services with many ports.
  *            Kinds: 0 is so, 1 is gone, 2 offered: take it if you do not know the connection.
- *            Phases: 4 SYN_RECV, 5 ESTABLISHED, 6 FIN_WAIT, 7 CLOSE, 8 UDP, 9 TIME_WAIT.
+ *            Phases: 4 SYN_RECV, 5 ESTABLISHED, 6 FIN_WAIT, 7 CLOSE, 8 UDP, 9 TIME_WAIT, 10 CLOSE_WAIT,
+ *            11 SYN_SENT.
  *  3 NAMES   records of 28 bytes: what 0 (service) or 1 (real server), flags 1 (1: the sender is active for this service, 2: gone),
  *            number 2, address 16, port 2, protocol 1, zero 1, service's number 2 (of a real server), zero 2.
  *            Numbers are the sender's; they mean what the last NAMES before the record said.
