@@ -149,7 +149,7 @@ enum xlb_real_flag {
 };
 
 /*
- * One real server of one virtual server, at its id. The first 32 bytes are all that a known connection reads.
+ * One real server of one virtual server, at its id. The first 32 bytes are all that a known connection reads, NAT aside.
  * dmac changes by one 8-byte store; for any other change of the link-layer part the daemon takes
  * XLB_REAL_RESOLVED away first, waits for running programs, writes, and sets it again.
  */

@@ -2,8 +2,8 @@
 /*
  * flow.h - a connection that the table knows: its real server, its state moved on.
  *
- * The states are IPVS's for a director that sees the client's side only (ip_vs_proto_tcp.c, the INPUT-ONLY table), as
- * direct routing is. A connection over its timeout is freed here and counts as unknown, so a late sweep
+ * The states are IPVS's (lib/tcp_state.h): of a real server behind NAT this is the client's half, the other is reply.h's; of others the
+ * client's side is all that a director sees. A connection over its timeout is freed here and counts as unknown, so a late sweep
  * changes nothing that a client could see.
  */
 #ifndef XLB_STAGE_FLOW_H

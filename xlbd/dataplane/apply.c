@@ -474,6 +474,7 @@ int apply_adopt(struct apply *apply, const struct service_set *set)
 struct sweep {
 	struct apply *apply;
 	const struct flows_census *census;
+	bool answers_end; /* real servers behind NAT leave: so do their places in the lists of sources */
 };
 
 static void release_real(struct apply *apply, const struct xlb_name *name, uint16_t id)
@@ -497,6 +498,14 @@ static void release_service(struct apply *apply, const struct xlb_name *name, ui
 	ids_release(apply->ids, name);
 }
 
+/* A real server that is gone, and nothing carries its id any more. */
+static bool real_leaves(void *context, const struct xlb_name *name, const struct xlb_id *id)
+{
+	const struct flows_census *census = ((const struct sweep *)context)->census;
+
+	return id->gone && name->is_real && !census->active[id->id] && !census->inactive[id->id];
+}
+
 /* First pass: services without connections leave the table, all together, for one publication. */
 static void drop_one(void *context, const struct xlb_name *name, const struct xlb_id *id)
 {
@@ -504,14 +513,9 @@ static void drop_one(void *context, const struct xlb_name *name, const struct xl
 
 	if (id->gone && !name->is_real && !sweep->census->service[id->id])
 		service_table_drop(sweep->apply->table, &name->service);
-}
-
-/* A real server that is gone, and nothing carries its id any more. */
-static bool real_leaves(void *context, const struct xlb_name *name, const struct xlb_id *id)
-{
-	const struct flows_census *census = ((const struct sweep *)context)->census;
-
-	return id->gone && name->is_real && !census->active[id->id] && !census->inactive[id->id];
+	else if (real_leaves(sweep, name, id))
+		sweep->answers_end |=
+			(reals_get(sweep->apply->reals, id->id).real.flags & XLB_REAL_NAT) != 0;
 }
 
 static void release_one(void *context, const struct xlb_name *name, const struct xlb_id *id)
@@ -536,13 +540,15 @@ int apply_prepare_sweep(struct apply *apply)
 void apply_swept(struct apply *apply, const struct flows_census *census)
 {
 	struct sweep sweep = {.apply = apply, .census = census};
-	bool had_sources = dataplane_control(apply->dataplane)->flags & XLB_CONTROL_NAT;
 
 	ids_each(apply->ids, drop_one, &sweep);
-	if (had_sources && set_sources(apply, real_leaves, &sweep) < 0)
+	if (sweep.answers_end && set_sources(apply, real_leaves, &sweep) < 0)
 		return;
 	if (service_table_is_dirty(apply->table) && service_table_publish(apply->table) < 0)
 		return; /* still in the table in force: the next sweep tries again */
+	/* a packet may be on its way through a list by an entry that is cleared next */
+	if (sweep.answers_end && dataplane_synchronize(apply->dataplane) < 0)
+		return;
 	ids_each(apply->ids, release_one, &sweep);
 }
 
